@@ -1,0 +1,81 @@
+"""People, teams, API tokens, and who changed what."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from knox.models import AbstractAuthToken
+
+from controlplane.base import clock
+
+
+class Role(models.TextChoices):
+    """What a user may do in the whole cluster; team leads are members with a lead membership."""
+
+    ADMIN = "admin"
+    OPERATOR = "operator"
+    MEMBER = "member"
+
+
+class TeamRole(models.TextChoices):
+    """What a user may do in one team."""
+
+    LEAD = "lead"
+    MEMBER = "member"
+
+
+class Scope(models.TextChoices):
+    """What an API token may do, never more than its user may."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    WRITE = "write"
+
+
+class User(AbstractUser):
+    """A person or a robot account."""
+
+    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
+    language = models.CharField(max_length=10, default="en")
+
+
+class Team(models.Model):
+    """A group of users who share quota; `slug` is its name in requests."""
+
+    slug = models.SlugField(max_length=50, unique=True)
+    name = models.CharField(max_length=100)
+    created_at = models.DateTimeField(default=clock.now)
+    members = models.ManyToManyField(User, through="Membership", related_name="teams")
+
+
+class Membership(models.Model):
+    """One user in one team."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=TeamRole, default=TeamRole.MEMBER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "team"], name="membership_once")]
+
+
+class ApiToken(AbstractAuthToken):
+    """A hashed, expiring token with scopes, optionally narrowed to one team."""
+
+    name = models.CharField(max_length=100)
+    scopes = models.JSONField(default=list)
+    team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE)
+    last_used_at = models.DateTimeField(null=True)
+
+
+class AuditEntry(models.Model):
+    """One change: who, what, to what, from where."""
+
+    at = models.DateTimeField(default=clock.now, db_index=True)
+    actor = models.ForeignKey(User, null=True, on_delete=models.SET_NULL)
+    actor_name = models.CharField(max_length=150)
+    action = models.CharField(max_length=50)
+    target_type = models.CharField(max_length=50)
+    target_id = models.CharField(max_length=100)
+    details = models.JSONField(default=dict)
+    address = models.GenericIPAddressField(null=True)

@@ -1,0 +1,10 @@
+"""Django app configuration."""
+
+from django.apps import AppConfig
+
+
+class InventoryConfig(AppConfig):
+    """Registers inventory."""
+
+    name = "inventory"
+    label = "inventory"

@@ -1,0 +1,84 @@
+"""Accelerators: identity, facts, health, links and last reading."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from inventory.models.node import Node
+
+
+class DeviceHealth(models.TextChoices):
+    """Health by the checks; HEALTHY and SUSPECT take new jobs and count as capacity."""
+
+    UNKNOWN = "unknown"
+    HEALTHY = "healthy"
+    SUSPECT = "suspect"
+    QUARANTINED = "quarantined"
+    RECOVERED = "recovered"
+    MISSING = "missing"
+
+
+class Device(models.Model):
+    """One accelerator, known within its node by `identity` (UUID, else PCI bus id)."""
+
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="devices")
+    identity = models.CharField(max_length=128)
+    uuid = models.CharField(max_length=128, null=True)
+    pci_bus_id = models.CharField(max_length=32, null=True)
+    index = models.PositiveIntegerField()
+    vendor = models.CharField(max_length=20)
+    model = models.CharField(max_length=200, null=True)
+    memory_total_mib = models.BigIntegerField(null=True)
+    memory_reserved_mib = models.BigIntegerField(null=True)
+    compute_units = models.PositiveIntegerField(null=True)
+    numa_node = models.IntegerField(null=True)
+    cpu_affinity = models.JSONField(null=True)
+    driver_version = models.CharField(max_length=100, null=True)
+    power_limit_w = models.PositiveIntegerField(null=True)
+    cordoned = models.BooleanField(default=False)
+    health = models.CharField(max_length=12, choices=DeviceHealth, default=DeviceHealth.UNKNOWN)
+    health_since = models.DateTimeField(null=True)
+    health_reason = models.CharField(max_length=200, blank=True)
+    health_evidence = models.TextField(blank=True)
+    failed_checks = models.PositiveIntegerField(default=0)
+    good_checks = models.PositiveIntegerField(default=0)
+    unknown_checks = models.PositiveIntegerField(default=0)
+    foreign_mib = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["node", "identity"], name="device_identity"),
+            models.CheckConstraint(
+                condition=models.Q(memory_total_mib=None) | models.Q(memory_total_mib__gte=0),
+                name="device_memory_nonnegative",
+            ),
+            models.CheckConstraint(condition=models.Q(foreign_mib__gte=0), name="device_foreign_nonnegative"),
+        ]
+
+
+class DeviceLink(models.Model):
+    """A link between two devices of one node, first < second by id."""
+
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="links")
+    first = models.ForeignKey(Device, on_delete=models.CASCADE, related_name="+")
+    second = models.ForeignKey(Device, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20)
+    lanes = models.PositiveIntegerField(null=True)
+    bandwidth_mb_s = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["first", "second"], name="link_once"),
+            models.CheckConstraint(condition=models.Q(first__lt=models.F("second")), name="link_ordered"),
+        ]
+
+
+class DeviceReading(models.Model):
+    """Latest reading of a device; unknown is null."""
+
+    device = models.OneToOneField(Device, on_delete=models.CASCADE, primary_key=True, related_name="reading")
+    at = models.DateTimeField()
+    memory_used_mib = models.BigIntegerField(null=True)
+    utilization_pct = models.PositiveSmallIntegerField(null=True)
+    temperature_c = models.SmallIntegerField(null=True)
+    power_mw = models.BigIntegerField(null=True)

@@ -1,0 +1,10 @@
+"""Django app configuration."""
+
+from django.apps import AppConfig
+
+
+class QueuesConfig(AppConfig):
+    """Registers queues."""
+
+    name = "queues"
+    label = "queues"

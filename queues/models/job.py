@@ -1,0 +1,115 @@
+"""Jobs and the events of their lives."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from controlplane.accounts.models import Team
+from controlplane.base import clock
+from queues.models.queue import Queue
+
+
+class JobStatus(models.TextChoices):
+    """What people see; derived from intent and placement phases, written only by queues/lifecycle."""
+
+    HELD = "held"
+    PENDING = "pending"
+    STARTING = "starting"
+    RUNNING = "running"
+    SUSPENDING = "suspending"
+    SUSPENDED = "suspended"
+    PREEMPTING = "preempting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+FINAL_STATUSES = (JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.CANCELLED)
+LIVE_STATUSES = tuple(status for status in JobStatus if status not in FINAL_STATUSES)
+
+
+class Intent(models.TextChoices):
+    """What people want of a job."""
+
+    RUN = "run"
+    SUSPEND = "suspend"
+    CANCEL = "cancel"
+
+
+class ExitClass(models.TextChoices):
+    """Why a job ended, as a closed set."""
+
+    SUCCESS = "success"
+    EXIT_CODE = "exit-code"
+    SIGNAL = "signal"
+    START_FAILED = "start-failed"
+    TIME_LIMIT = "time-limit"
+    CANCELLED = "cancelled"
+    NODE_LOST = "node-lost"
+    LOST_PROCESS = "lost-process"
+
+
+class Job(models.Model):
+    """One job. `spec` is the normalised request (queues.spec.JobSpec as JSON) and never changes after submission.
+
+    Waits are in milliseconds and add up over attempts: held, pending, image pull, start.
+    """
+
+    name = models.CharField(max_length=200)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="jobs")
+    queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="jobs")
+    spec = models.JSONField()
+    shape = models.CharField(max_length=64)
+    priority = models.IntegerField(default=0)
+    status = models.CharField(max_length=12, choices=JobStatus, default=JobStatus.PENDING)
+    intent = models.CharField(max_length=10, choices=Intent, default=Intent.RUN)
+    attempt = models.PositiveIntegerField(default=1)
+    retries_left = models.PositiveIntegerField(default=0)
+    excluded_nodes = models.JSONField(default=list)
+    excluded_devices = models.JSONField(default=list)
+    previous_nodes = models.JSONField(default=list)
+    submitted_at = models.DateTimeField(default=clock.now)
+    pending_since = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    held_ms = models.BigIntegerField(default=0)
+    pending_ms = models.BigIntegerField(default=0)
+    image_pull_ms = models.BigIntegerField(default=0)
+    start_ms = models.BigIntegerField(default=0)
+    exit_code = models.IntegerField(null=True)
+    exit_signal = models.IntegerField(null=True)
+    exit_class = models.CharField(max_length=15, choices=ExitClass, null=True)
+    exit_message = models.CharField(max_length=1000, blank=True)
+    revision = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(attempt__gte=1), name="job_attempt_positive"),
+            models.CheckConstraint(
+                condition=Q(finished_at=None, status__in=LIVE_STATUSES)
+                | Q(finished_at__isnull=False, status__in=FINAL_STATUSES),
+                name="job_finished_when_final",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["status", "queue"], condition=Q(status__in=LIVE_STATUSES), name="job_live"),
+            models.Index(fields=["team", "-id"], name="job_team_recent"),
+            models.Index(fields=["owner", "-id"], name="job_owner_recent"),
+            models.Index(fields=["status", "-id"], name="job_status_recent"),
+        ]
+
+
+class JobEvent(models.Model):
+    """One transition or remark of a job, with its cause; written in the transaction that changed the job."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField(default=clock.now)
+    attempt = models.PositiveIntegerField()
+    from_status = models.CharField(max_length=12, choices=JobStatus, null=True)
+    to_status = models.CharField(max_length=12, choices=JobStatus)
+    code = models.CharField(max_length=50)
+    details = models.JSONField(default=dict)
+    actor = models.CharField(max_length=150, blank=True)
