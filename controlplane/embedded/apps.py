@@ -1,0 +1,9 @@
+"""App configuration of the embedded services."""
+
+from django.apps import AppConfig
+
+
+class EmbeddedConfig(AppConfig):
+    name = "controlplane.embedded"
+    label = "embedded"
+    verbose_name = "embedded services"

@@ -1,0 +1,134 @@
+"""What `manage.py up` runs: the environment of the children and their command lines."""
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from controlplane.embedded.errors import EmbeddedError
+from controlplane.embedded.processes import ChildSpec
+from controlplane.embedded.state import CLONE, StateFolder
+
+BIN = Path(sys.prefix) / "bin"
+APP = "controlplane.celery"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+DEFAULT_PORT = 8000
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the web process listens and how people reach it."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.reachable_host}:{self.port}"
+
+    @property
+    def reachable_host(self) -> str:
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"[{host}]" if ":" in host else host
+
+
+def find_address(environ: Mapping[str, str] = os.environ) -> Address:
+    text = environ.get("HEADRACE_PORT") or str(DEFAULT_PORT)
+    if not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise EmbeddedError(f"HEADRACE_PORT is {text!r}.\nFix: a number from 1 to 65535")
+    return Address(host=environ.get("HEADRACE_HOST") or "127.0.0.1", port=int(text))
+
+
+def child_environment(
+    *,
+    state: StateFolder,
+    address: Address,
+    database_url: str,
+    redis_url: str,
+    environ: Mapping[str, str] = os.environ,
+) -> dict[str, str]:
+    """All that our own processes learn; what the caller set for itself wins where that is safe."""
+    hosts = [
+        *LOOPBACK,
+        socket.gethostname(),
+        address.reachable_host,
+        environ.get("HEADRACE_ALLOWED_HOSTS", ""),
+    ]
+    return {
+        **environ,
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "HEADRACE_STATE": str(state.root),
+        "HEADRACE_SECRET_KEY_FILE": str(state.secret_key),
+        "HEADRACE_ALLOWED_HOSTS": ",".join(dict.fromkeys(filter(None, hosts))),
+        "HEADRACE_ORIGIN": environ.get("HEADRACE_ORIGIN") or address.url,
+        "DJANGO_SETTINGS_MODULE": environ.get("DJANGO_SETTINGS_MODULE") or "controlplane.settings",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def server_children(state: StateFolder, address: Address, env: Mapping[str, str]) -> list[ChildSpec]:
+    """One ASGI process for everything, two workers (the cycle has its own) and the beat."""
+    web = (
+        "granian",
+        "--interface",
+        "asginl",
+        "--host",
+        address.host,
+        "--port",
+        str(address.port),
+        "--workers",
+        "1",
+        "--log-level",
+        "warning",
+        "controlplane.asgi:application",
+    )
+    return [
+        child("web", web, state=state, env=env),
+        child("worker-cycle", worker("cycle", "--pool", "solo"), state=state, env=env),
+        child("worker-upkeep", worker("upkeep,remote,replay", "--concurrency", "2"), state=state, env=env),
+        child("beat", beat(state), state=state, env=env),
+    ]
+
+
+def worker(queues: str, *options: str) -> tuple[str, ...]:
+    name = queues.split(",")[0]
+    return (
+        "celery",
+        "-A",
+        APP,
+        "worker",
+        "-Q",
+        queues,
+        "-n",
+        f"{name}@%h",
+        "-l",
+        "WARNING",
+        "--without-gossip",
+        "--without-mingle",
+        *options,
+    )
+
+
+def beat(state: StateFolder) -> tuple[str, ...]:
+    return ("celery", "-A", APP, "beat", "-s", str(state.beat / "schedule"), "--pidfile", "", "-l", "WARNING")
+
+
+def agent_child(state: StateFolder, config: Path) -> ChildSpec:
+    """The agent of this very machine. It gets nothing of the server's environment: it is a stranger like any other."""
+    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return child("agent", ("headrace-agent", "run", "--config", str(config)), state=state, env=env)
+
+
+def demo_child(state: StateFolder, address: Address, env: Mapping[str, str]) -> ChildSpec:
+    command = ("python", "-m", "bench.demo", "--server", address.url, "--state", str(state.root / "demo"))
+    return child("demo", command, state=state, env=env)
+
+
+def child(name: str, command: tuple[str, ...], *, state: StateFolder, env: Mapping[str, str]) -> ChildSpec:
+    program, *arguments = command
+    return ChildSpec(
+        name=name, argv=(str(BIN / program), *arguments), env=env, cwd=CLONE, log=state.logs / f"{name}.log"
+    )

@@ -1,0 +1,96 @@
+"""`make check` (reads only), `make fix` and `make generate`."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.console import ROOT, run_shown, say
+from tools.frontend import FRONTEND, ensure_packages
+from tools.venv import VENV, Profile, ensure_venv
+
+BIN = VENV / "bin"
+SOURCE_FOLDERS = (
+    "controlplane",
+    "inventory",
+    "queues",
+    "scheduling",
+    "agent",
+    "client",
+    "tools",
+    "bench",
+    "tests",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    command: tuple[str | Path, ...]
+    folder: Path = ROOT
+
+
+def check(_arguments: list[str]) -> int:
+    ensure_venv(Profile.DEV)
+    return run_steps("check", [*python_steps(), *console_steps()])
+
+
+def python_steps() -> list[Step]:
+    python = BIN / "python"
+    return [
+        Step("ruff", (BIN / "ruff", "check", ".")),
+        Step("format", (BIN / "ruff", "format", "--check", ".")),
+        Step("mypy", (BIN / "mypy", *present_folders())),
+        Step("imports", (BIN / "lint-imports", "--no-cache")),
+        Step("house rules", (BIN / "pytest", "tests/architecture", "-q", "--no-header", "--durations=0")),
+        Step("django", (python, "manage.py", "check")),
+        Step("migrations", (python, "manage.py", "makemigrations", "--check", "--dry-run")),
+        Step("openapi fresh", (python, "-m", "tools.openapi", "--check")),
+    ]
+
+
+def console_steps() -> list[Step]:
+    node = ensure_packages()
+    return [Step(name, (*node.npm, "run", name), FRONTEND) for name in ("lint", "typecheck")]
+
+
+def fix(_arguments: list[str]) -> int:
+    ensure_venv(Profile.DEV)
+    return run_steps(
+        "fix",
+        [
+            Step("ruff", (BIN / "ruff", "check", "--fix", ".")),
+            Step("format", (BIN / "ruff", "format", ".")),
+        ],
+    )
+
+
+def generate(_arguments: list[str]) -> int:
+    ensure_venv(Profile.DEV)
+    node = ensure_packages()
+    return run_steps(
+        "generate",
+        [
+            Step("openapi", (BIN / "python", "-m", "tools.openapi")),
+            Step("api types", (*node.npm, "run", "generate", "--if-present"), FRONTEND),
+        ],
+    )
+
+
+def present_folders() -> list[str]:
+    return [name for name in SOURCE_FOLDERS if (ROOT / name).is_dir()]
+
+
+def run_steps(title: str, steps: list[Step]) -> int:
+    """Runs all steps, also after one failed, and closes with one line for each."""
+    lines: list[str] = []
+    failed = 0
+    for each in steps:
+        say(f"\n== {each.name}")
+        started_s = time.monotonic()
+        code = run_shown(each.command, cwd=each.folder)
+        failed += code != 0
+        lines.append(
+            f"  {'ok    ' if code == 0 else 'FAILED'} {each.name} ({time.monotonic() - started_s:.1f} s)"
+        )
+    say(f"\nmake {title}:\n" + "\n".join(lines))
+    return 1 if failed else 0

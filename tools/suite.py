@@ -1,0 +1,55 @@
+"""`make test`, `make test-pure` and `make bench`."""
+
+import os
+import time
+from pathlib import Path
+
+from tools.checks import BIN
+from tools.console import ROOT, run_shown, say
+from tools.frontend import FRONTEND, ensure_console, ensure_packages
+from tools.venv import Profile, ensure_venv
+
+PURE = ("tests/engine", "tests/agent", "tests/architecture")
+WORKERS = 2
+
+
+def test(arguments: list[str]) -> int:
+    """All tests; the closing lines say what passed and how long it took."""
+    say("Headrace: set up")
+    ensure_venv(Profile.DEV)
+    ensure_console()
+    node = ensure_packages()
+    started_s = time.monotonic()
+    python = run_shown([BIN / "pytest", "-n", str(WORKERS), "--dist", "loadgroup", *arguments])
+    python_s = time.monotonic() - started_s
+    console = run_shown([*node.npm, "run", "test"], env=node.env(), cwd=FRONTEND)
+    say("\nmake test:")
+    say(f"  {verdict(python)} Python and browser tests ({python_s:.0f} s)")
+    say(f"  {verdict(console)} console tests ({time.monotonic() - started_s - python_s:.0f} s)")
+    return 0 if python == 0 and console == 0 else 1
+
+
+def test_pure(arguments: list[str]) -> int:
+    ensure_venv(Profile.DEV)
+    folders = [name for name in PURE if (ROOT / name).is_dir()]
+    return run_shown([BIN / "pytest", *folders, "-q", "-m", "not acceptance", *arguments])
+
+
+def bench(arguments: list[str]) -> int:
+    ensure_venv(Profile.DEV)
+    ensure_console()
+    return run_shown([BIN / "python", "-m", "bench", *arguments])
+
+
+def verdict(code: int) -> str:
+    return "ok    " if code == 0 else f"FAILED (exit status {code})"
+
+
+def chromium() -> Path | None:
+    named = os.environ.get("CHROMIUM")
+    for path in filter(
+        None, (named, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+    ):
+        if Path(path).exists():
+            return Path(path)
+    return None
