@@ -1,0 +1,39 @@
+"""`python -m bench NAME [options]`: run one benchmark; `python -m bench --list` names them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+
+from bench.machine import describe
+
+BENCHMARKS = {
+    "start-latency": "bench.start_latency",
+    "chaos": "bench.chaos",
+}
+
+
+def main() -> None:
+    """Parse the command line, run the benchmark and print its figures."""
+    parser = argparse.ArgumentParser(prog="python -m bench")
+    parser.add_argument("--list", action="store_true", help="name the benchmarks")
+    commands = parser.add_subparsers(dest="name")
+    for name, module in BENCHMARKS.items():
+        benchmark = importlib.import_module(module)
+        command = commands.add_parser(name, help=benchmark.__doc__.strip().splitlines()[0])
+        command.add_argument("--json", action="store_true", help="JSON on one line")
+        benchmark.add_options(command)
+        command.set_defaults(run=benchmark.run)
+    options = parser.parse_args()
+    if options.list or not options.name:
+        print("\n".join(BENCHMARKS))
+        return
+    figures = {"benchmark": options.name, "machine": describe(), **options.run(options)}
+    json.dump(figures, sys.stdout, indent=None if options.json else 2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

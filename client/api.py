@@ -1,0 +1,215 @@
+"""The HTTP client: signing in, and one method per thing a pipeline needs."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from client import config as configuration
+from client.errors import ApiError, ClientError, FieldError, NotSignedIn, Unreachable
+
+JSON = dict[str, Any]
+RETRIED_STATUSES = {429, 502, 503, 504}
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 5.0
+
+
+@dataclass(frozen=True)
+class LogPart:
+    """Bytes of one attempt's log; `complete` when the attempt ended and nothing follows."""
+
+    data: bytes
+    next_offset: int
+    complete: bool
+
+
+class Client:
+    """Speaks to one server.
+
+    Safe requests, and submissions (they carry an Idempotency-Key), are repeated for `patience_s` on failures.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str | None = None,
+        token: str | None = None,
+        patience_s: float = 5.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        stored = configuration.load()
+        self.url = (url or stored.url).rstrip("/")
+        self.token = token or (stored.token if self.url == stored.url else None)
+        self.patience_s = patience_s
+        self._http = httpx.Client(
+            base_url=self.url,
+            timeout=httpx.Timeout(30.0, connect=5.0),
+            transport=transport,
+            follow_redirects=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def sign_in(self, *, username: str, password: str, token_name: str, expires_in_days: int = 90) -> str:
+        """Trade a password for an API token of the same user, which is returned; the session for it is ended."""
+        self._http.get("/api/v1/me")
+        headers = self._csrf_headers()
+        login = self._http.post(
+            "/_allauth/browser/v1/auth/login",
+            json={"username": username, "password": password},
+            headers=headers,
+        )
+        if login.status_code in {400, 401}:
+            raise NotSignedIn("wrong user name or password")
+        if login.status_code != 200:
+            raise _problem(login)
+        body = {"name": token_name, "scopes": ["read", "submit", "write"], "expires_in_days": expires_in_days}
+        answer = self._http.post("/api/v1/tokens", json=body, headers=self._csrf_headers())
+        if answer.status_code != 201:
+            raise _problem(answer)
+        self.token = str(answer.json()["token"])
+        self._http.delete("/_allauth/browser/v1/auth/session", headers=self._csrf_headers())
+        self._http.cookies.clear()
+        return self.token
+
+    def submit(self, spec: JSON, *, idempotency_key: str | None = None) -> JSON:
+        """Submit one job; repeated calls with one key make one job."""
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        return self._json("POST", "/api/v1/jobs/submit", json=spec, headers=headers, repeat=True)
+
+    def dry_run(self, spec: JSON) -> JSON:
+        """Where the job would go now, or why it would wait."""
+        return self._json("POST", "/api/v1/jobs/submit", json=spec, params={"dry_run": "1"}, repeat=True)
+
+    def me(self) -> JSON:
+        """Who the token belongs to."""
+        return self._json("GET", "/api/v1/me")
+
+    def job(self, job: int) -> JSON:
+        """One job."""
+        return self._json("GET", f"/api/v1/jobs/{job}")
+
+    def jobs(self, *, limit: int = 50, **filters: Any) -> list[JSON]:
+        """Newest jobs first, at most `limit`."""
+        return self._some("/api/v1/jobs", limit=limit, params={k: v for k, v in filters.items() if v})
+
+    def nodes(self, *, limit: int = 500) -> list[JSON]:
+        """The nodes, at most `limit`."""
+        return self._some("/api/v1/nodes", limit=limit, params={})
+
+    def cancel(self, job: int) -> JSON:
+        """Ask for a job's end; harmless when it already ended."""
+        return self._json("POST", f"/api/v1/jobs/{job}/cancel", json={}, repeat=True)
+
+    def explain(self, job: int) -> JSON:
+        """Why a job waits, or why it was placed where it is."""
+        return self._json("GET", f"/api/v1/jobs/{job}/explain")
+
+    def placements(self, job: int) -> list[JSON]:
+        """Where the attempts of a job were placed, newest first."""
+        return self._some(f"/api/v1/jobs/{job}/placements", limit=500, params={})
+
+    def log(self, job: int, *, attempt: int, offset: int = 0, wait_s: int = 0) -> LogPart:
+        """The next part of a log; waits up to `wait_s` for new bytes."""
+        answer = self._send(
+            "GET",
+            f"/api/v1/jobs/{job}/logs",
+            params={"attempt": attempt, "offset": offset, "wait_s": wait_s},
+            headers={"Accept": "text/plain"},
+        )
+        return LogPart(
+            data=answer.content,
+            next_offset=int(answer.headers["X-Next-Offset"]),
+            complete=answer.headers.get("X-Complete") == "true",
+        )
+
+    def _some(self, path: str, *, limit: int, params: JSON) -> list[JSON]:
+        rows: list[JSON] = []
+        for row in self._pages(path, params={**params, "limit": min(limit, 500)}):
+            rows.append(row)
+            if len(rows) >= limit:
+                break
+        return rows
+
+    def _pages(self, path: str, *, params: JSON) -> Iterator[JSON]:
+        page = self._json("GET", path, params=params)
+        while True:
+            yield from page["results"]
+            if not page["next"]:
+                return
+            page = self._json("GET", page["next"])
+
+    def _csrf_headers(self) -> dict[str, str]:
+        token = self._http.cookies.get("csrftoken") or ""
+        return {"X-CSRFToken": token, "Referer": f"{self.url}/"}
+
+    def _json(self, method: str, path: str, *, repeat: bool = False, **options: Any) -> JSON:
+        answer = self._send(method, path, repeat=repeat, **options)
+        try:
+            return dict(answer.json())
+        except ValueError as error:
+            kind = answer.headers.get("Content-Type", "no content type")
+            raise ClientError(f"{self.url} does not answer like a Headrace server ({kind})") from error
+
+    def _send(self, method: str, path: str, *, repeat: bool = False, **options: Any) -> httpx.Response:
+        headers = {**options.pop("headers", {})}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        deadline = time.monotonic() + (self.patience_s if repeat or method == "GET" else 0)
+        pause_s = FIRST_PAUSE_S
+        while True:
+            failure: ClientError
+            try:
+                answer = self._http.request(method, path, headers=headers, **options)
+                if answer.status_code < 400:
+                    return answer
+                failure = _problem(answer)
+                if answer.status_code not in RETRIED_STATUSES:
+                    raise failure
+            except httpx.TransportError as error:
+                failure = Unreachable(f"{self.url}: {error or type(error).__name__}")
+            if time.monotonic() + pause_s > deadline:
+                raise failure
+            time.sleep(pause_s * random.uniform(0.5, 1.0))
+            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+
+def _problem(answer: httpx.Response) -> ClientError:
+    """The error that one answer of 300 or more stands for."""
+    if answer.status_code == 401:
+        return NotSignedIn("not signed in, or the token is no longer valid")
+    try:
+        body = answer.json()
+    except ValueError:
+        body = {}
+    if not isinstance(body, dict):
+        body = {}
+    fields = body.get("errors") or []
+    return ApiError(
+        status=answer.status_code,
+        code=str(body.get("code", "http-error")),
+        detail=str(body.get("detail") or body.get("title") or f"HTTP {answer.status_code}"),
+        errors=tuple(
+            FieldError(str(e.get("field", "")), str(e.get("message", "")))
+            for e in fields
+            if isinstance(e, dict)
+        ),
+        params=body.get("params") or {},
+    )

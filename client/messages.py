@@ -1,0 +1,105 @@
+"""Every sentence the command says, in English and Chinese."""
+
+from __future__ import annotations
+
+import os
+
+CATALOGUE: dict[str, tuple[str, str]] = {
+    "signed-in": (
+        "Signed in to {url} as {username}; the token is stored in {path}.",
+        "已以 {username} 登录 {url}；令牌保存在 {path}。",
+    ),
+    "submitted": ("Job {job} submitted to {queue}.", "作业 {job} 已提交到队列 {queue}。"),
+    "status": ("Job {job}: {status}", "作业 {job}：{status}"),
+    "status-where": (
+        "Job {job}: {status} on {node}, cores {cpus}",
+        "作业 {job}：{status}，节点 {node}，核心 {cpus}",
+    ),
+    "waiting": ("Job {job} waits: {text}", "作业 {job} 等待中：{text}"),
+    "attempt": (
+        "Job {job}: attempt {attempt} starts; the log begins anew.",
+        "作业 {job}：第 {attempt} 次尝试开始；日志重新开始。",
+    ),
+    "ended": ("Job {job} {status}: {outcome}", "作业 {job} {status}：{outcome}"),
+    "exit-code": ("exit code {code}", "退出码 {code}"),
+    "exit-signal": ("ended by signal {signal}", "被信号 {signal} 终止"),
+    "no-exit": ("no exit code", "没有退出码"),
+    "timeout": (
+        "Job {job} has not ended after {seconds} s. It goes on; cancel it with: headrace cancel {job}",
+        "{seconds} 秒后作业 {job} 尚未结束。它会继续运行；取消请用：headrace cancel {job}",
+    ),
+    "detached": (
+        "No longer watching. Job {job} goes on: headrace wait {job} · headrace cancel {job}",
+        "已停止查看。作业 {job} 继续运行：headrace wait {job} · headrace cancel {job}",
+    ),
+    "cancelled": (
+        "Job {job}: cancellation asked for, now {status}.",
+        "作业 {job}：已请求取消，当前状态 {status}。",
+    ),
+    "would-start": (
+        "Would start now on {node}: cores {cpus}, devices {devices}.",
+        "现在就会启动：节点 {node}，核心 {cpus}，设备 {devices}。",
+    ),
+    "would-wait": ("Would wait: {text}", "将会等待：{text}"),
+    "placed": (
+        "Placed on {node}: cores {cpus}, devices {devices}; score {score}, best of {candidates}.",
+        "放置在 {node}：核心 {cpus}，设备 {devices}；得分 {score}，共 {candidates} 个候选。",
+    ),
+    "not-isolated": (
+        "The agent of this node is not root: the job runs as the agent's own user.",
+        "该节点的代理不是 root：作业以代理自己的用户身份运行。",
+    ),
+    "filters": ("nodes left after each filter", "每个过滤条件后剩余的节点"),
+    "removed": ("removed", "移除"),
+    "left": ("left", "剩余"),
+    "changes": ("smallest changes that help", "最小的有效改动"),
+    "none": ("none", "无"),
+    "unknown": ("unknown", "未知"),
+    "empty-jobs": ("No jobs match.", "没有符合条件的作业。"),
+    "empty-nodes": (
+        "No nodes yet. Enrol one from the console: Nodes, Enrol a node.",
+        "还没有节点。请在控制台登记：节点 → 登记节点。",
+    ),
+    "not-signed-in": (
+        "Not signed in, or the token is no longer valid. Run: headrace login",
+        "未登录，或令牌已失效。请运行：headrace login",
+    ),
+    "bad-credentials": ("Wrong user name or password.", "用户名或密码错误。"),
+    "unreachable": ("Cannot reach the server: {detail}", "无法连接服务器：{detail}"),
+    "no-command": (
+        "Say what to run: headrace submit [options] -- COMMAND [ARGUMENTS]",
+        "请给出要运行的命令：headrace submit [选项] -- 命令 [参数]",
+    ),
+    "bad-pair": ("{option} takes KEY=VALUE, not {value!r}", "{option} 的格式是 KEY=VALUE，不是 {value!r}"),
+    "bad-file": ("{path}: {detail}", "{path}：{detail}"),
+    "username": ("User name", "用户名"),
+    "password": ("Password", "密码"),
+    "column-id": ("id", "编号"),
+    "column-name": ("name", "名称"),
+    "column-status": ("status", "状态"),
+    "column-queue": ("queue", "队列"),
+    "column-team": ("team", "团队"),
+    "column-owner": ("owner", "所有者"),
+    "column-node": ("node", "节点"),
+    "column-submitted": ("submitted", "提交时间"),
+    "column-exit": ("exit", "退出"),
+    "column-state": ("state", "状态"),
+    "column-cores": ("cores", "核心"),
+    "column-memory": ("memory GiB", "内存 GiB"),
+    "column-devices": ("devices", "设备"),
+    "column-report": ("last report", "最近上报"),
+}
+
+
+def language() -> str:
+    """`zh` when the environment asks for Chinese, else `en`."""
+    for name in ("HEADRACE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(name):
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def say(key: str, **params: object) -> str:
+    """One sentence of the catalogue in the caller's language."""
+    english, chinese = CATALOGUE[key]
+    return (chinese if language() == "zh" else english).format(**params)

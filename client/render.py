@@ -1,0 +1,86 @@
+"""Turning answers into lines for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from client.api import JSON
+from client.messages import say
+
+SCORE_PPM = 1_000_000
+
+
+def escape_controls(text: str, *, keep: str = "") -> str:
+    """Text that cannot steer a terminal: control characters become escapes, but for those in `keep`."""
+    return "".join(
+        char if char in keep or unicodedata.category(char) not in {"Cc", "Cf", "Cs"} else _escaped(char)
+        for char in text
+    )
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def span(numbers: Iterable[int] | None) -> str:
+    """CPU numbers as ranges: 0-3,8."""
+    if numbers is None:
+        return say("unknown")
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges) or say("none")
+
+
+def outcome(job: JSON) -> str:
+    """How a job ended, in words."""
+    if job["exit_code"] is not None:
+        text = say("exit-code", code=job["exit_code"])
+    elif job["exit_signal"] is not None:
+        text = say("exit-signal", signal=job["exit_signal"])
+    else:
+        text = say("no-exit")
+    message = escape_controls(job.get("exit_message") or "")
+    return f"{text} · {message}" if message else text
+
+
+def devices_of(rows: Sequence[JSON] | None) -> str:
+    """Devices as `index (model, MiB)`."""
+    parts = [
+        f"{row['index']} ({escape_controls(row['model'] or say('unknown'))}, {row['memory_mib']} MiB)"
+        for row in rows or []
+    ]
+    return ", ".join(parts) or say("none")
+
+
+def print_json(value: object) -> None:
+    """JSON on standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table on a terminal, tab-separated lines on a pipe."""
+    cells = [[escape_controls(say("unknown") if cell is None else str(cell)) for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        for line in [list(columns), *cells]:
+            sys.stdout.write("\t".join(line) + "\n")
+        return
+    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    for line in cells:
+        table.add_row(*line)
+    Console(highlight=False, markup=False).print(table)
+
+
+def score(ppm: int) -> str:
+    """A score with three decimals."""
+    return f"{ppm / SCORE_PPM:.3f}"
