@@ -1,0 +1,1 @@
+"""The house rules, as functions over a source tree."""
