@@ -1,0 +1,99 @@
+// Draws group headings: rule, name, model, count, level bar and the figure of the mode.
+import { ZOOM, type Camera } from "../pure/camera";
+import { HEADING, type Block } from "../pure/layout";
+import { groupLevel } from "../pure/levels";
+import { fitText } from "./tiles";
+import type { Scene } from "./scene";
+
+const STICK = 20;
+const BAR = { width: 64, height: 8, inner: 3, room: 250 } as const;
+const NAME_ROOM = 15;
+
+/** Top of a heading in CSS px: it keeps its size and stays just above its first row at every zoom. */
+export function headingTop(block: Block, camera: Camera): number {
+  const above = camera.zoom >= ZOOM.names ? NAME_ROOM : 0;
+  return Math.round((block.y - camera.y) * camera.zoom + HEADING * (camera.zoom - 1) - above);
+}
+
+interface HeadingSpan {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+}
+
+function span(scene: Scene, block: Block): HeadingSpan | null {
+  const { camera } = scene;
+  const cssWidth = scene.width / scene.ratio;
+  const start = (block.x - camera.x) * camera.zoom;
+  const width = block.width * camera.zoom;
+  const top = headingTop(block, camera);
+  const left = start < STICK && start + width > 260 ? STICK : Math.round(start);
+  if (top > scene.height / scene.ratio + STICK || top < -30 || left > cssWidth || start + width < 0) return null;
+  return { left, right: Math.round(start + width), top };
+}
+
+function drawLevelBar(scene: Scene, block: Block, right: number, top: number, figureWidth: number): void {
+  const { context: c, palette, ratio } = scene;
+  const level = groupLevel(block.group.nodes, scene.mode);
+  const x = Math.round((right - BAR.width) * ratio - Math.max(figureWidth + 12 * ratio, 62 * ratio));
+  const bar = (colour: string, share: number, inset: number, height: number): void => {
+    c.fillStyle = colour;
+    c.fillRect(x, Math.round((top + 7 + inset) * ratio), Math.round(BAR.width * share * ratio), Math.round(height * ratio));
+  };
+  bar(palette.track, 1, 0, BAR.height);
+  if (level.booked !== null) bar(palette.booked, level.booked, 0, BAR.height);
+  if (level.measured !== null) bar(palette.water, level.measured, 3, BAR.inner);
+}
+
+function drawFigure(scene: Scene, block: Block, right: number, top: number): number {
+  const { context: c, palette, ratio, words } = scene;
+  const figure = words.figure(block.group);
+  c.textAlign = "right";
+  c.font = `600 ${String(12 * ratio)}px ${palette.font}`;
+  c.fillStyle = palette.ink;
+  c.fillText(figure, right * ratio, (top + 15) * ratio);
+  c.textAlign = "left";
+  return c.measureText(figure).width;
+}
+
+function drawNames(scene: Scene, block: Block, left: number, top: number, room: number): void {
+  const { context: c, palette, ratio, words } = scene;
+  const { name, model, count } = words.group(block.group, block.from);
+  const end = (left + room) * ratio;
+  let x = left * ratio;
+  const parts = [
+    { text: name, weight: 600, colour: palette.ink },
+    { text: model, weight: 400, colour: palette.ink2 },
+    { text: count, weight: 400, colour: palette.ink3 },
+  ];
+  for (const part of parts.filter(({ text }) => text !== "")) {
+    c.font = `${String(part.weight)} ${String(12 * ratio)}px ${palette.font}`;
+    c.fillStyle = part.colour;
+    if (end - x < 24 * ratio) return;
+    const text = fitText(c, part.text, end - x);
+    c.fillText(text, x, (top + 15) * ratio);
+    x += c.measureText(text).width + 8 * ratio;
+  }
+}
+
+/** One heading; parts of a group after the first carry its name only. */
+export function drawHeading(scene: Scene, block: Block): void {
+  const where = span(scene, block);
+  if (where === null || HEADING * scene.camera.zoom < 14) return;
+  const { context: c, palette, ratio } = scene;
+  const { left, top } = where;
+  c.textBaseline = "alphabetic";
+  c.fillStyle = palette.lineStrong;
+  c.fillRect(left * ratio, top * ratio, (where.right - left) * ratio, Math.max(1, Math.round(ratio)));
+  const cssWidth = scene.width / ratio;
+  const right = Math.min(where.right, cssWidth - STICK);
+  const bare = block.from > 0 || left >= cssWidth - BAR.room || right - left < BAR.room;
+  let used = 0;
+  if (!bare) {
+    const figureWidth = drawFigure(scene, block, right, top);
+    const hasBar = scene.mode === "level" || scene.mode === "memory";
+    if (hasBar) drawLevelBar(scene, block, right, top, figureWidth);
+    used = hasBar ? Math.max(figureWidth / ratio + 12, 62) + BAR.width : figureWidth / ratio;
+  }
+  drawNames(scene, block, left, top, right - left - used - 10);
+}

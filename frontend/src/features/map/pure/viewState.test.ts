@@ -1,0 +1,50 @@
+// The address holds the view and gives it back.
+import { describe, expect, it } from "vitest";
+import { decodeMap } from "./decode";
+import { aDocument, aMap } from "./fixture";
+import { DEFAULT_VIEW, findDevice, findNode, nodeKey, parseView, viewSearch } from "./viewState";
+
+const search = (entries: Record<string, string | number>): string =>
+  new URLSearchParams(Object.entries(entries).map(([key, value]) => [key, String(value)])).toString();
+
+describe("address", () => {
+  it("leaves the defaults out", () => expect(viewSearch(DEFAULT_VIEW)).toEqual({}));
+
+  it("comes back as it was", () => {
+    const view = {
+      mode: "temperature", by: "model", spot: "suspect", z: 4.2, at: "tb-007", device: "ta-041.3", node: null, table: true,
+    } as const;
+    expect(parseView(search(viewSearch(view)))).toEqual(view);
+  });
+
+  it("falls back where it is not understood", () => {
+    expect(parseView("mode=queue&spot=angry&z=far&by=rack")).toEqual(DEFAULT_VIEW);
+    expect(parseView("z=-3").z).toBeNull();
+  });
+
+  it("reads quoted numbers as text", () => expect(parseView("device=%2212.10%22").device).toBe("12.10"));
+});
+
+describe("names", () => {
+  const map = aMap([{ set: "gpu.lab", model: "A100", nodes: 2, devices: 8 }]);
+
+  it("finds a device by node name and index, with dots in the name", () => {
+    expect(findDevice(map, "gpu.lab-2.3")).toMatchObject({ node: { id: 2 }, device: { index: 3 } });
+  });
+
+  it("finds a node by name or by id", () => {
+    expect(findNode(map, "gpu.lab-1")?.id).toBe(1);
+    expect(findNode(map, "2")?.id).toBe(2);
+  });
+
+  it("answers null for what is not there", () => {
+    expect([findDevice(map, "gpu.lab-2.9"), findDevice(map, "3"), findDevice(map, null), findNode(map, "x")]).toEqual([null, null, null, null]);
+  });
+
+  it("uses the id where two nodes share a name", () => {
+    const document = aDocument([{ set: "a", model: "A100", nodes: 2, devices: 1 }]);
+    (document.nodes[1] as unknown[])[1] = "a-1";
+    const twins = decodeMap(document);
+    expect(twins.nodes.map((node) => nodeKey(twins, node))).toEqual(["1", "2"]);
+  });
+});

@@ -1,0 +1,84 @@
+// The map's view in the address: mode, grouping, spotlight, zoom and place, open sheet, table.
+import { GROUPINGS, type Grouping } from "./layout";
+import { MODES, type MapMode } from "./levels";
+import { SPOTS, type Spot } from "./marks";
+import type { ClusterMap, DeviceAt, MapNode } from "./model";
+
+export interface MapView {
+  readonly mode: MapMode;
+  readonly by: Grouping;
+  readonly spot: Spot | null;
+  /** Zoom; null while the view is at home. */
+  readonly z: number | null;
+  /** Node that stands at the view's anchor. */
+  readonly at: string | null;
+  readonly device: string | null;
+  readonly node: string | null;
+  readonly table: boolean;
+}
+
+export const DEFAULT_VIEW: MapView = {
+  mode: "level", by: "set-model", spot: null, z: null, at: null, device: null, node: null, table: false,
+};
+
+/** The router writes text that reads as a number in quotes. */
+function unquote(value: string | null): string | null {
+  if (value === null || value === "") return null;
+  return value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
+}
+
+function oneOf<T extends string>(allowed: readonly T[], value: string | null): T | null {
+  return allowed.find((entry) => entry === value) ?? null;
+}
+
+/** Read the address; what is not understood falls back to the default. */
+export function parseView(search: string): MapView {
+  const params = new URLSearchParams(search);
+  const read = (name: string): string | null => unquote(params.get(name));
+  const zoom = Number(read("z") ?? NaN);
+  return {
+    mode: oneOf(MODES, read("mode")) ?? DEFAULT_VIEW.mode,
+    by: oneOf(GROUPINGS, read("by")) ?? DEFAULT_VIEW.by,
+    spot: oneOf(SPOTS, read("spot")),
+    z: Number.isFinite(zoom) && zoom > 0 ? zoom : null,
+    at: read("at"),
+    device: read("device"),
+    node: read("node"),
+    table: read("view") === "table",
+  };
+}
+
+/** What the address carries; defaults are left out. */
+export function viewSearch(view: MapView): Record<string, string | number> {
+  const entries: [string, string | number | null][] = [
+    ["mode", view.mode === DEFAULT_VIEW.mode ? null : view.mode],
+    ["by", view.by === DEFAULT_VIEW.by ? null : view.by],
+    ["spot", view.spot],
+    ["z", view.z === null ? null : Math.round(view.z * 100) / 100],
+    ["at", view.at],
+    ["device", view.device],
+    ["node", view.node],
+    ["view", view.table ? "table" : null],
+  ];
+  return Object.fromEntries(entries.filter((entry): entry is [string, string | number] => entry[1] !== null));
+}
+
+/** Name of a node in the address: its name, or its id where two share the name. */
+export function nodeKey(map: ClusterMap, node: MapNode): string {
+  const alone = map.nodes.filter((other) => other.name === node.name).length === 1;
+  return alone ? node.name : String(node.id);
+}
+
+export function findNode(map: ClusterMap, key: string | null): MapNode | null {
+  if (key === null) return null;
+  return map.nodes.find((node) => node.name === key) ?? map.byId.get(Number(key)) ?? null;
+}
+
+/** Resolve NODE.INDEX; node names may contain dots, the index follows the last one. */
+export function findDevice(map: ClusterMap, key: string | null): DeviceAt | null {
+  const dot = key?.lastIndexOf(".") ?? -1;
+  if (key === null || dot < 1) return null;
+  const node = findNode(map, key.slice(0, dot));
+  const device = node?.devices.find((entry) => String(entry.index) === key.slice(dot + 1));
+  return node && device ? { node, device } : null;
+}
