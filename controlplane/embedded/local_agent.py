@@ -12,7 +12,7 @@ def write_agent_config(state: StateFolder, address: Address) -> Path:
     values = {
         "server": address.url,
         "state_dir": str(state.agent),
-        "enrolment_token_file": str(state.enrolment_token),
+        "token_file": str(state.enrolment_token),
     }
     path = state.agent / "agent.toml"
     # A JSON string is a TOML basic string as well.

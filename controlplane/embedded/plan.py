@@ -15,6 +15,8 @@ BIN = Path(sys.prefix) / "bin"
 APP = "controlplane.celery"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 DEFAULT_PORT = 8000
+# Settings of the agent that people may give by environment; see docs/operations.md.
+AGENT_SETTINGS = "HEADRACE_AGENT_"
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ def beat(state: StateFolder) -> tuple[str, ...]:
 
 def agent_child(state: StateFolder, config: Path) -> ChildSpec:
     """The agent of this very machine. It gets nothing of the server's environment: it is a stranger like any other."""
-    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    wanted = ("PATH", "HOME", "LANG", "USER", "LOGNAME")
+    env = {name: value for name, value in os.environ.items() if name in wanted or name.startswith(AGENT_SETTINGS)}
     return child("agent", ("headrace-agent", "run", "--config", str(config)), state=state, env=env)
 
 

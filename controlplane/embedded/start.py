@@ -50,6 +50,7 @@ class Start:
                     self.say("Stopped.")
 
     def _bring_up(self, supervisor: Supervisor, *, demo: bool, with_agent: bool) -> None:
+        first = not self.state.admin_password.exists()
         env = self._start_databases(supervisor)
         steps: list[Callable[[], None]] = [
             lambda: self._prepare_database(env),
@@ -63,7 +64,7 @@ class Start:
             if supervisor.stop_requested:
                 return
             each()
-        self._greet()
+        self._greet(first=first and self.state.admin_password.exists())
 
     def _start_databases(self, supervisor: Supervisor) -> dict[str, str]:
         self.state.secret(self.state.secret_key)
@@ -136,10 +137,13 @@ class Start:
         self.say("  .. simulated cluster")
         supervisor.start(demo_child(self.state, self.address, env))
 
-    def _greet(self) -> None:
+    def _greet(self, *, first: bool) -> None:
         self.say(f"\nHeadrace is up:  {self.address.url}")
+        if first:
+            # Shown once; later starts only say where it is.
+            self.say(f"Sign in as admin with the password {self.state.admin_password.read_text().strip()}")
         if self.state.admin_password.exists():
-            self.say(f"Sign in as admin; the first password is in {self.state.admin_password}")
+            self.say(f"The first password of admin is kept in {self.state.admin_password}")
         self.say(f"Logs: {self.state.logs}   Stop: Ctrl-C\n")
 
 
