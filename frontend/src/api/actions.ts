@@ -1,0 +1,64 @@
+// What people may do: every write of the console, one function each.
+import { api, body } from "./client";
+import type { DryRun, EnrolmentToken, Job, JobSpec, NewToken, Team, Token, User } from "./types";
+
+export type NodeAction = "cordon" | "uncordon" | "drain" | "maintenance" | "release";
+export type DeviceAction = "cordon" | "uncordon" | "release";
+
+export async function submitJob(spec: JobSpec, idempotencyKey: string): Promise<Job> {
+  const headers = { "Idempotency-Key": idempotencyKey };
+  return (await body(api.POST("/api/v1/jobs/submit", { body: spec, headers }))) as Job;
+}
+
+export async function dryRun(spec: JobSpec): Promise<DryRun> {
+  return (await body(api.POST("/api/v1/jobs/submit", { body: spec, params: { query: { dry_run: 1 } } }))) as DryRun;
+}
+
+export function cancelJob(id: number): Promise<Job> {
+  return body(api.POST("/api/v1/jobs/{id}/cancel", { params: { path: { id } }, body: {} }));
+}
+
+export function nodeAction(id: number, action: NodeAction, reason: string): Promise<unknown> {
+  return body(api.POST(`/api/v1/nodes/{id}/${action}`, { params: { path: { id } }, body: { reason } }));
+}
+
+export function deviceAction(id: number, action: DeviceAction, reason: string): Promise<unknown> {
+  return body(api.POST(`/api/v1/devices/{id}/${action}`, { params: { path: { id } }, body: { reason } }));
+}
+
+export function createEnrolmentToken(wish: { node_set?: string; expires_in_hours: number }): Promise<EnrolmentToken> {
+  return body(api.POST("/api/v1/enrolment-tokens", { body: wish }));
+}
+
+export function createToken(wish: NewToken): Promise<Token & { token: string }> {
+  return body(api.POST("/api/v1/tokens", { body: wish }));
+}
+
+export async function revokeToken(id: number): Promise<void> {
+  await api.DELETE("/api/v1/tokens/{id}", { params: { path: { id } } });
+}
+
+export function createUser(wish: { username: string; password: string; role: string; email?: string }): Promise<User> {
+  return body(api.POST("/api/v1/users", { body: wish }));
+}
+
+export function changeUser(id: number, change: { role?: string; is_active?: boolean }): Promise<User> {
+  return body(api.PATCH("/api/v1/users/{id}", { params: { path: { id } }, body: change }));
+}
+
+export function createTeam(wish: { slug: string; name: string }): Promise<Team> {
+  return body(api.POST("/api/v1/teams", { body: wish }));
+}
+
+export function setMember(slug: string, username: string, role: string): Promise<unknown> {
+  const path = { slug, username };
+  return body(api.PUT("/api/v1/teams/{slug}/members/{username}", { params: { path }, body: { role } }));
+}
+
+export async function removeMember(slug: string, username: string): Promise<void> {
+  await api.DELETE("/api/v1/teams/{slug}/members/{username}", { params: { path: { slug, username } } });
+}
+
+export function setLanguage(language: string): Promise<unknown> {
+  return body(api.PATCH("/api/v1/me", { body: { language } }));
+}

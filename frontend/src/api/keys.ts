@@ -1,0 +1,38 @@
+// Names of cached answers, and which of them a hint of the server makes old.
+
+export const keys = {
+  me: ["me"] as const,
+  overview: ["overview"] as const,
+  queues: ["queues"] as const,
+  jobs: (filters?: object) => (filters ? (["jobs", filters] as const) : (["jobs"] as const)),
+  job: (id: number, part?: string) => (part ? (["job", id, part] as const) : (["job", id] as const)),
+  nodes: (filters?: object) => (filters ? (["nodes", filters] as const) : (["nodes"] as const)),
+  node: (id: number) => ["node", id] as const,
+  device: (id: number, part?: string) => (part ? (["device", id, part] as const) : (["device", id] as const)),
+  map: ["map"] as const,
+  alerts: ["alerts"] as const,
+  cycles: ["cycles"] as const,
+  policies: (part: string) => ["policies", part] as const,
+  tokens: ["tokens"] as const,
+  users: ["users"] as const,
+  teams: ["teams"] as const,
+  team: (slug: string) => ["teams", slug] as const,
+};
+
+export type Hint = readonly [topic: string, ...rest: unknown[]];
+
+const STALE_BY_TOPIC: Record<string, readonly string[]> = {
+  jobs: ["jobs", "overview", "queues"],
+  map: ["map", "overview", "nodes", "device"],
+  node: ["nodes", "device"],
+  alerts: ["alerts", "overview"],
+  queues: ["queues", "overview"],
+};
+
+/** The prefixes of cached answers that a hint makes old. */
+export function staleKeys(hint: Hint): readonly (readonly unknown[])[] {
+  const [topic, id] = hint;
+  const lists = (STALE_BY_TOPIC[topic] ?? []).map((name) => [name]);
+  if ((topic === "job" || topic === "node") && typeof id === "number") return [[topic, id], ...lists];
+  return lists.length > 0 ? lists : [[topic]];
+}

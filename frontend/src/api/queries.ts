@@ -1,0 +1,155 @@
+// What pages read: one option object per answer of the server.
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { api, body } from "./client";
+import { keys } from "./keys";
+import type { JobFilters, NodeFilters } from "./provisional";
+import type { JobEvent, Page } from "./types";
+
+export type { JobFilters, NodeFilters } from "./provisional";
+
+/** The cursor inside a `next` address; undefined on the last page. */
+export function nextCursor(page: { next: string | null }): string | undefined {
+  if (!page.next) return undefined;
+  return new URL(page.next, window.location.origin).searchParams.get("cursor") ?? undefined;
+}
+
+const firstPage = undefined as string | undefined;
+
+export const overviewQuery = queryOptions({
+  queryKey: keys.overview,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/overview", { signal })),
+});
+
+export const queuesQuery = queryOptions({
+  queryKey: keys.queues,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/queues", { signal })),
+});
+
+export const mapQuery = queryOptions({
+  queryKey: keys.map,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/map", { signal })),
+});
+
+export const jobsQuery = (filters: JobFilters) =>
+  infiniteQueryOptions({
+    queryKey: keys.jobs(filters),
+    queryFn: ({ signal, pageParam }) =>
+      body(api.GET("/api/v1/jobs", { signal, params: { query: { ...filters, cursor: pageParam } } })),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursor,
+    placeholderData: keepPreviousData,
+  });
+
+export const jobQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.job(id),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{id}", { signal, params: { path: { id } } })),
+  });
+
+export const jobEventsQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.job(id, "events"),
+    queryFn: async ({ signal }): Promise<JobEvent[]> => {
+      const answer = await body(api.GET("/api/v1/jobs/{id}/events", { signal, params: { path: { id } } }));
+      return Array.isArray(answer) ? answer : answer.results;
+    },
+  });
+
+export const explainQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.job(id, "explain"),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{id}/explain", { signal, params: { path: { id } } })),
+  });
+
+export const nodesQuery = (filters: NodeFilters) =>
+  infiniteQueryOptions({
+    queryKey: keys.nodes(filters),
+    queryFn: ({ signal, pageParam }) =>
+      body(api.GET("/api/v1/nodes", { signal, params: { query: { ...filters, cursor: pageParam } } })),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursor,
+    placeholderData: keepPreviousData,
+  });
+
+export const nodeQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.node(id),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/nodes/{id}", { signal, params: { path: { id } } })),
+  });
+
+export const deviceQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.device(id),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/devices/{id}", { signal, params: { path: { id } } })),
+  });
+
+export const deviceFitsQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.device(id, "fits"),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/devices/{id}/fits", { signal, params: { path: { id } } })),
+  });
+
+const LIST_LIMIT = 100;
+
+export const alertsQuery = queryOptions({
+  queryKey: keys.alerts,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/alerts", { signal, params: { query: { limit: LIST_LIMIT } } })),
+});
+
+export const cyclesQuery = queryOptions({
+  queryKey: keys.cycles,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/cycles", { signal, params: { query: { limit: LIST_LIMIT } } })),
+});
+
+export const policiesQuery = queryOptions({
+  queryKey: keys.policies("versions"),
+  queryFn: ({ signal }) => body(api.GET("/api/v1/policies", { signal, params: { query: { limit: LIST_LIMIT } } })),
+});
+
+export const activePolicyQuery = queryOptions({
+  queryKey: keys.policies("active"),
+  queryFn: ({ signal }) => body(api.GET("/api/v1/policies/active", { signal })),
+});
+
+export const tokensQuery = queryOptions({
+  queryKey: keys.tokens,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/tokens", { signal, params: { query: { limit: LIST_LIMIT } } })),
+});
+
+export const usersQuery = queryOptions({
+  queryKey: keys.users,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/users", { signal, params: { query: { limit: LIST_LIMIT } } })),
+});
+
+export const teamsQuery = queryOptions({
+  queryKey: keys.teams,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/teams", { signal, params: { query: { limit: LIST_LIMIT } } })),
+});
+
+export const teamQuery = (slug: string) =>
+  queryOptions({
+    queryKey: keys.team(slug),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/teams/{slug}", { signal, params: { path: { slug } } })),
+  });
+
+/** All rows of the pages read so far. */
+export function rows<T>(data: { pages: Page<T>[] } | undefined): T[] {
+  return data?.pages.flatMap((page) => page.results) ?? [];
+}
+
+const FOUND_LIMIT = 6;
+
+/** Jobs and nodes whose names hold a text. */
+export const searchQuery = (search: string) =>
+  queryOptions({
+    queryKey: ["search", search],
+    queryFn: async ({ signal }) => {
+      const params = { query: { search, limit: FOUND_LIMIT } };
+      const [jobs, nodes] = await Promise.all([
+        body(api.GET("/api/v1/jobs", { signal, params })),
+        body(api.GET("/api/v1/nodes", { signal, params })),
+      ]);
+      return { jobs: jobs.results, nodes: nodes.results };
+    },
+    placeholderData: keepPreviousData,
+  });

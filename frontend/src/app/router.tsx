@@ -1,0 +1,81 @@
+// Every address of the console. Pages load when first opened; signed-out people go to the sign-in page and come back.
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import type { QueryClient } from "@tanstack/react-query";
+import { isSignedOut, meQuery } from "@/api/session";
+import { readJobSearch } from "@/features/jobs/search";
+import { queries, whenSignedOut } from "./context";
+import { NotFound, PageError } from "./Failure";
+import { Shell } from "./Shell";
+
+const root = createRootRouteWithContext<{ queries: QueryClient }>()({ notFoundComponent: NotFound, errorComponent: PageError });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (search: Record<string, unknown>): { next?: string } => ({ ...(isLocal(search.next) ? { next: search.next } : {}) }),
+  component: lazyRouteComponent(() => import("@/features/signin/SignInPage"), "SignInPage"),
+});
+
+/** Only addresses of the console itself may be returned to. */
+export function isLocal(next: unknown): next is string {
+  return typeof next === "string" && next.startsWith("/") && !/^\/[/\\]/.test(next);
+}
+
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  component: Shell,
+  beforeLoad: async ({ context, location }) => {
+    try {
+      await context.queries.ensureQueryData(meQuery);
+    } catch (error) {
+      if (isSignedOut(error)) throw redirect({ to: "/sign-in", search: { next: location.href } });
+      throw error;
+    }
+  },
+});
+
+const parent = () => inside;
+const byId = { parse: ({ id }: { id: string }) => ({ id: Number(id) }), stringify: ({ id }: { id: number }) => ({ id: String(id) }) };
+const textSearch = (search: Record<string, unknown>): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(search).map(([key, value]) => [key, value == null ? undefined : String(value)]));
+
+const overview = createRoute({ getParentRoute: parent, path: "/", component: lazyRouteComponent(() => import("@/features/overview/OverviewPage"), "OverviewPage") });
+const map = createRoute({ getParentRoute: parent, path: "/map", validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/map/MapPage"), "MapPage") });
+const jobs = createRoute({ getParentRoute: parent, path: "/jobs", validateSearch: readJobSearch, component: lazyRouteComponent(() => import("@/features/jobs/JobsPage"), "JobsPage") });
+const submit = createRoute({
+  getParentRoute: parent,
+  path: "/jobs/new",
+  validateSearch: (search: Record<string, unknown>): { clone?: number } => (search.clone ? { clone: Number(search.clone) } : {}),
+  component: lazyRouteComponent(() => import("@/features/submit/SubmitPage"), "SubmitPage"),
+});
+const job = createRoute({ getParentRoute: parent, path: "/jobs/$id", params: byId, component: lazyRouteComponent(() => import("@/features/job/JobPage"), "JobPage") });
+const queues = createRoute({ getParentRoute: parent, path: "/queues", component: lazyRouteComponent(() => import("@/features/queues/QueuesPage"), "QueuesPage") });
+const nodes = createRoute({ getParentRoute: parent, path: "/nodes", validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/inventory/NodesPage"), "NodesPage") });
+const node = createRoute({ getParentRoute: parent, path: "/nodes/$id", params: byId, validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/nodes/NodePage"), "NodePage") });
+const policy = createRoute({ getParentRoute: parent, path: "/policy", component: lazyRouteComponent(() => import("@/features/policy/PolicyPage"), "PolicyPage") });
+const health = createRoute({ getParentRoute: parent, path: "/health", component: lazyRouteComponent(() => import("@/features/health/HealthPage"), "HealthPage") });
+const accounts = createRoute({ getParentRoute: parent, path: "/accounts", component: lazyRouteComponent(() => import("@/features/accounts/AccountsPage"), "AccountsPage") });
+const tokens = createRoute({ getParentRoute: parent, path: "/tokens", component: lazyRouteComponent(() => import("@/features/accounts/TokensPage"), "TokensPage") });
+const status = createRoute({ getParentRoute: parent, path: "/status", component: lazyRouteComponent(() => import("@/features/status/StatusPage"), "StatusPage") });
+const settings = createRoute({ getParentRoute: parent, path: "/settings", component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage") });
+
+const tree = root.addChildren([
+  signIn,
+  inside.addChildren([overview, map, jobs, submit, job, queues, nodes, node, policy, health, accounts, tokens, status, settings]),
+]);
+
+export const router = createRouter({ routeTree: tree, context: { queries }, defaultPreload: "intent", scrollRestoration: true });
+
+whenSignedOut(() => {
+  const { href, pathname } = router.state.location;
+  if (pathname === "/sign-in") return;
+  queries.removeQueries({ queryKey: meQuery.queryKey });
+  void router.navigate({ to: "/sign-in", search: { next: href } });
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

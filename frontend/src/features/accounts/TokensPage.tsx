@@ -1,0 +1,8 @@
+// API tokens.
+import { useTranslation } from "react-i18next";
+import { PageHead } from "@/ui/Panel";
+
+export function TokensPage() {
+  const { t } = useTranslation();
+  return <div className="page"><PageHead title={t("app.nav.accounts")} /></div>;
+}

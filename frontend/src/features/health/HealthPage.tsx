@@ -1,0 +1,8 @@
+// Alerts.
+import { useTranslation } from "react-i18next";
+import { PageHead } from "@/ui/Panel";
+
+export function HealthPage() {
+  const { t } = useTranslation();
+  return <div className="page"><PageHead title={t("app.nav.health")} /></div>;
+}

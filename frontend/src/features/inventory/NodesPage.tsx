@@ -1,0 +1,8 @@
+// All nodes.
+import { useTranslation } from "react-i18next";
+import { PageHead } from "@/ui/Panel";
+
+export function NodesPage() {
+  const { t } = useTranslation();
+  return <div className="page"><PageHead title={t("app.nav.nodes")} /></div>;
+}

@@ -1,0 +1,8 @@
+// One node.
+import { useTranslation } from "react-i18next";
+import { PageHead } from "@/ui/Panel";
+
+export function NodePage() {
+  const { t } = useTranslation();
+  return <div className="page"><PageHead title={t("app.nav.nodes")} /></div>;
+}

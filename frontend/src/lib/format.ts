@@ -1,0 +1,140 @@
+// How figures, sizes, times and spans are written. One figure is written the same way everywhere.
+
+export const NB = "\u202f"; // narrow no-break space, before every unit and the per cent sign
+const MINUS = "\u2212";
+
+export function count(value: number): string {
+  const text = Math.abs(Math.round(value)).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  return value < 0 && text !== "0" ? MINUS + text : text;
+}
+
+export function decimal(value: number, digits: number): string {
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? MINUS + text : text;
+}
+
+export function percent(value: number, digits = 1): string {
+  return decimal(value, digits) + NB + "%";
+}
+
+export function withUnit(value: number | string, unit: string): string {
+  return (typeof value === "number" ? count(value) : value) + NB + unit;
+}
+
+/** Memory as sentences say it: GiB from one GiB on (a decimal where it is not whole), MiB below. */
+export function memory(mib: number): string {
+  if (Math.abs(mib) < 1024) return withUnit(mib, "MiB");
+  const gib = mib / 1024;
+  const whole = Math.abs(gib - Math.round(gib)) < 0.05;
+  return withUnit(whole ? count(gib) : decimal(gib, 1), "GiB");
+}
+
+/** Memory where a booking is exact. */
+export function exactMemory(mib: number): string {
+  return withUnit(mib, "MiB");
+}
+
+/** GiB without the unit, for axes and pieces. */
+export function gib(mib: number): string {
+  const value = mib / 1024;
+  return Math.abs(value - Math.round(value)) < 0.05 ? count(value) : decimal(value, 1);
+}
+
+export function cores(milli: number): string {
+  const value = milli / 1000;
+  return Number.isInteger(value) ? count(value) : decimal(value, 1);
+}
+
+export function power(watts: number): string {
+  if (Math.abs(watts) >= 1_000_000) return withUnit(decimal(watts / 1_000_000, 2), "MW");
+  if (Math.abs(watts) >= 10_000) return withUnit(decimal(watts / 1000, 1), "kW");
+  return withUnit(watts, "W");
+}
+
+const pad = (value: number): string => String(value).padStart(2, "0");
+
+/** A span in at most two units: 212 ms, 38 s, 2 min 10 s, 31 min, 2 h 05, 3 d 04 h. */
+export function duration(ms: number): string {
+  if (ms < 0) return MINUS + duration(-ms);
+  if (ms < 1000) return withUnit(ms, "ms");
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 10 && ms % 1000 >= 50) return withUnit(decimal(Math.floor(ms / 100) / 10, 1), "s");
+  if (seconds < 60) return withUnit(seconds, "s");
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 10 && seconds % 60) return `${withUnit(minutes, "min")}${NB}${withUnit(seconds % 60, "s")}`;
+  if (minutes < 60) return withUnit(minutes, "min");
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${withUnit(hours, "h")}${NB}${pad(minutes % 60)}`;
+  return `${withUnit(Math.floor(hours / 24), "d")}${NB}${withUnit(pad(hours % 24), "h")}`;
+}
+
+export const seconds = (value: number): string => duration(value * 1000);
+
+/** How long ago; future instants (a clock that is ahead) count as now. */
+export function age(at: string | Date, now: number): string {
+  return duration(Math.max(0, Math.floor((now - new Date(at).getTime()) / 1000)) * 1000 || 0);
+}
+
+/** A share of one as three decimals: score 0.729. */
+export function score(ppm: number): string {
+  return decimal(ppm / 1_000_000, 3);
+}
+
+/** A term inside a bar: .32 */
+export function fraction(ppm: number): string {
+  return decimal(ppm / 1_000_000, 2).replace(/^(.?)0\./, "$1.");
+}
+
+export function weight(ppm: number): string {
+  return decimal(ppm / 1_000_000, 2);
+}
+
+/** Lists of CPU numbers as ranges: 0–3, 8 */
+export function cpuRanges(cpus: readonly number[]): string {
+  const sorted = [...cpus].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let start = 0; start < sorted.length; ) {
+    let end = start;
+    while (end + 1 < sorted.length && sorted[end + 1] === (sorted[end] as number) + 1) end += 1;
+    parts.push(start === end ? String(sorted[start]) : `${sorted[start]}–${sorted[end]}`);
+    start = end + 1;
+  }
+  return parts.join(", ");
+}
+
+/** Equal pieces as count × size: `4 × 20`, mixed ones joined by +. Sizes in MiB, written in GiB. */
+export function pieces(sizesMib: readonly number[]): string {
+  const counts = new Map<string, number>();
+  for (const size of sizesMib) counts.set(gib(size), (counts.get(gib(size)) ?? 0) + 1);
+  return [...counts].map(([size, times]) => `${times} × ${size}`).join(" + ");
+}
+
+// The language tag decides order and words; hours are always of 24 and in the viewer's zone.
+export function clockTime(at: string | Date, lang: string): string {
+  return new Date(at).toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+}
+
+export function shortTime(at: string | Date, lang: string): string {
+  return new Date(at).toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+}
+
+export function dateTime(at: string | Date, lang: string): string {
+  const date = new Date(at);
+  const day = date.toLocaleDateString(lang, lang.startsWith("zh") ? { month: "long", day: "numeric" } : { day: "numeric", month: "short" });
+  const year = date.getFullYear() === new Date().getFullYear() ? "" : ` ${date.getFullYear()}`;
+  return lang.startsWith("zh") ? `${year ? `${year.trim()}年` : ""}${day} ${shortTime(date, lang)}` : `${day}${year}, ${shortTime(date, lang)}`;
+}
+
+export function topLineTime(at: Date, lang: string): string {
+  const weekday = at.toLocaleDateString(lang, { weekday: "short" });
+  const day = at.toLocaleDateString(lang, lang.startsWith("zh") ? { month: "long", day: "numeric" } : { day: "numeric", month: "short" });
+  return lang.startsWith("zh") ? `${day} ${weekday} ${shortTime(at, lang)}` : `${weekday} ${day}, ${shortTime(at, lang)}`;
+}
+
+export function zone(at: Date): string {
+  const minutes = -at.getTimezoneOffset();
+  const hours = Math.floor(Math.abs(minutes) / 60);
+  const rest = Math.abs(minutes) % 60;
+  if (minutes === 0) return "UTC";
+  return `UTC${minutes < 0 ? MINUS : "+"}${hours}${rest ? `:${pad(rest)}` : ""}`;
+}

@@ -1,0 +1,30 @@
+export default {
+  unknown: "unknown",
+  unknownWhy: "No reading. Not zero.",
+  none: "none",
+  notApplicable: "not applicable",
+  listBroken: "The list could not be read.",
+  unreachable: "the server does not answer",
+  tryAgain: "Try again",
+  staleAsOf: "As of {{time}}, {{age}} ago. Reading it again fails.",
+  close: "Close",
+  reason: "Reason, kept in the audit trail",
+  leaveIt: "Leave it",
+  apiCall: "API call",
+  cli: "On the command line",
+  copy: "Copy",
+  copied: "Copied",
+  more: "Show more",
+  state: {
+    healthy: "Healthy", suspect: "Suspect", quarantined: "Quarantined", missing: "Missing", unknown: "Unknown", recovered: "Recovered",
+    cordoned: "Cordoned", silent: "Silent", ready: "Ready", enrolled: "Enrolled", draining: "Draining", maintenance: "Maintenance", lost: "Lost",
+  },
+  job: {
+    held: "Held", pending: "Pending", starting: "Starting", running: "Running", suspending: "Suspending", suspended: "Suspended",
+    preempting: "Preempting", succeeded: "Succeeded", failed: "Failed", cancelled: "Cancelled",
+  },
+  term: {
+    "resource-fit": "resource-fit", affinity: "affinity", topology: "topology", balance: "balance",
+    "fragmentation-penalty": "fragmentation", power: "power",
+  },
+};

@@ -1,0 +1,30 @@
+export default {
+  unknown: "未知",
+  unknownWhy: "没有读数，不等于零",
+  none: "无",
+  notApplicable: "不适用",
+  listBroken: "无法读取列表。",
+  unreachable: "服务器没有响应",
+  tryAgain: "重试",
+  staleAsOf: "数据截至 {{time}}（{{age}} 前），重新读取失败。",
+  close: "关闭",
+  reason: "原因（留存于审计记录）",
+  leaveIt: "不作改动",
+  apiCall: "API 调用",
+  cli: "命令行",
+  copy: "复制",
+  copied: "已复制",
+  more: "显示更多",
+  state: {
+    healthy: "健康", suspect: "可疑", quarantined: "已隔离", missing: "缺失", unknown: "未知", recovered: "已恢复",
+    cordoned: "已封锁", silent: "失联", ready: "就绪", enrolled: "已登记", draining: "排空中", maintenance: "维护中", lost: "已丢失",
+  },
+  job: {
+    held: "挂起", pending: "排队", starting: "启动中", running: "运行中", suspending: "暂停中", suspended: "已暂停",
+    preempting: "被抢占", succeeded: "成功", failed: "失败", cancelled: "已取消",
+  },
+  term: {
+    "resource-fit": "资源匹配", affinity: "亲和", topology: "拓扑", balance: "均衡",
+    "fragmentation-penalty": "碎片", power: "功率",
+  },
+};
