@@ -1,0 +1,131 @@
+"""Which cores a job gets on its node: near its devices, whole physical cores first, fast ones for compute, slow ones
+for data work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduling.engine.ledger import Ledger
+from scheduling.engine.quantities import Ints
+from scheduling.engine.shapes import Demand
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import UNKNOWN, CpuClass
+
+_LOADER_SHARE_COMPUTE = 4
+_LOADER_SHARE_DATA = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoreMap:
+    """The physical cores of one node in order of socket and core: which each CPU row belongs to, and what each is."""
+
+    of_cpu: Ints
+    size: Ints
+    numa: Ints
+    mhz: Ints
+    rows: tuple[Ints, ...]
+
+
+def choose_cores(ledger: Ledger, demand: Demand, node: int, near: Sequence[int]) -> tuple[int, ...]:
+    """CPU table rows for a job, in order of preference, exactly as many as it asks; the node must have them free.
+
+    `near` are the NUMA nodes of its devices, empty when it has none or they have no preference. Written order of
+    physical cores: near before far; a NUMA node that holds the whole job before one that does not, tightest first;
+    wholly free cores before those whose sibling somebody has; fast first (compute) or slow first (data); socket and
+    core number. Within a NUMA node an odd rest takes a core with just as many free CPUs before it splits one.
+    """
+    cores = core_map(ledger.state, node)
+    first, last = ledger.state.offsets.cpu[node], ledger.state.offsets.cpu[node + 1]
+    is_free = ledger.cpu.free[first:last]
+    free = np.bincount(cores.of_cpu[is_free], minlength=len(cores.size)).astype(np.int64)
+    ranks = _numa_ranks(cores, free, demand.request.cores, near)
+    speed = cores.mhz if demand.cpu_class is CpuClass.DATA else -cores.mhz
+    order = np.lexsort((speed, free < cores.size, ranks))
+    order = order[free[order] > 0]
+    picked = _fill(order.tolist(), free.tolist(), ranks.tolist(), demand.request.cores)
+    chosen: list[int] = []
+    for core in picked:
+        rows = cores.rows[core]
+        chosen += (first + rows[is_free[rows]]).tolist()
+    return tuple(chosen[: demand.request.cores])
+
+
+def split_loader(ledger: Ledger, demand: Demand, rows: Sequence[int], *, isolate: bool) -> tuple[int, ...]:
+    """The CPU rows kept for data loaders: the least preferred quarter (half for data work), whole physical cores if
+    possible.
+    """
+    if not isolate or not demand.wants_devices or len(rows) < 2:
+        return ()
+    share = _LOADER_SHARE_DATA if demand.cpu_class is CpuClass.DATA else _LOADER_SHARE_COMPUTE
+    count = max(1, len(rows) // share)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row in rows:
+        groups.setdefault((int(ledger.cpu.socket[row]), int(ledger.cpu.core[row])), []).append(row)
+    loader: list[int] = []
+    for group in reversed(list(groups.values())):
+        if len(loader) + len(group) <= count:
+            loader += group
+    rest = [row for row in reversed(rows) if row not in loader]
+    return tuple(loader + rest[: count - len(loader)])
+
+
+def core_map(state: ClusterState, node: int) -> CoreMap:
+    """The node's physical cores, computed once per state version."""
+    return state.derived(("core-map", node), lambda: _core_map(state, node))
+
+
+def numas_of(ledger: Ledger, slots: Sequence[int]) -> tuple[int, ...]:
+    """NUMA nodes behind slot rows, unknown ones left out."""
+    numas = (int(ledger.slot.numa[slot]) for slot in slots)
+    return tuple(numa for numa in numas if numa != UNKNOWN)
+
+
+def _core_map(state: ClusterState, node: int) -> CoreMap:
+    cpu = state.cpu.pick(slice(int(state.offsets.cpu[node]), int(state.offsets.cpu[node + 1])))
+    keys = np.stack([cpu.socket, cpu.core], axis=1)
+    found, of_cpu = np.unique(keys, axis=0, return_inverse=True)
+    of_cpu = of_cpu.reshape(-1).astype(np.int64)
+    mhz = np.full(len(found), UNKNOWN, dtype=np.int64)
+    np.maximum.at(mhz, of_cpu, cpu.mhz)
+    rows = tuple(np.flatnonzero(of_cpu == core) for core in range(len(found)))
+    numa = np.array([cpu.numa[members[0]] for members in rows], dtype=np.int64)
+    return CoreMap(of_cpu, np.bincount(of_cpu, minlength=len(found)).astype(np.int64), numa, mhz, rows)
+
+
+def _numa_ranks(cores: CoreMap, free: Ints, wanted: int, near: Sequence[int]) -> Ints:
+    """Place of each core's NUMA node in the written order."""
+    numas, of_core = np.unique(cores.numa, return_inverse=True)
+    held = np.bincount(of_core, weights=free, minlength=len(numas)).astype(np.int64)
+    keys = [
+        (bool(near) and numa not in near, count < wanted, count if count >= wanted else -count, numa)
+        for numa, count in zip(numas.tolist(), held.tolist(), strict=True)
+    ]
+    rank = {key: place for place, key in enumerate(sorted(keys))}
+    return np.array([rank[key] for key in keys], dtype=np.int64)[of_core]
+
+
+def _fill(order: Sequence[int], free: Sequence[int], ranks: Sequence[int], wanted: int) -> list[int]:
+    """Cores to take, in order; one that is larger than the rest waits until no core of its NUMA node fits the rest
+    exactly.
+    """
+    picked: list[int] = []
+    late: list[int] = []
+    left = wanted
+    for core in order:
+        if left and late and ranks[core] != ranks[late[0]]:
+            picked.append(late[0])
+            left = 0
+        if not left:
+            break
+        if free[core] <= left:
+            picked.append(core)
+            left -= free[core]
+        else:
+            late.append(core)
+    if left and late:
+        picked.append(late[0])
+    return picked

@@ -1,0 +1,110 @@
+"""A view of some nodes' columns with local row numbers; filters and scores see nothing else of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduling.engine.columns import DeviceTable, NodeTable, PoolTable, SlotTable
+from scheduling.engine.ledger import Ledger
+from scheduling.engine.quantities import Bools, Ints
+from scheduling.engine.state import ClusterState
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """Columns of `nodes` (rows of the state); all join columns count within the frame, `devices` and `pools` lead
+    back to the state.
+    """
+
+    state: ClusterState
+    nodes: Ints
+    devices: Ints
+    pools: Ints
+    node: NodeTable
+    device: DeviceTable
+    pool: PoolTable
+    slot: SlotTable
+    device_node: Ints
+    device_pool: Ints
+    device_slot: Ints
+    pool_node: Ints
+    pool_start: Ints
+    slot_node: Ints
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def nodes_with(self, kind: str, value: Hashable) -> Bools:
+        """Nodes of the frame that carry a label, image or dataset."""
+        return self.state.nodes_with(kind, value)[self.nodes]
+
+    def count_by_pool(self, devices: Bools) -> Ints:
+        """How many of the marked devices each pool has."""
+        return np.bincount(self.device_pool[devices], minlength=len(self.pools)).astype(np.int64)
+
+    def sum_by_pool(self, amounts: Ints) -> Ints:
+        """Sum over the devices of each pool (exact: sums stay far below 2**53)."""
+        return np.bincount(self.device_pool, weights=amounts, minlength=len(self.pools)).astype(np.int64)
+
+    def any_pool(self, pools: Bools) -> Bools:
+        """Nodes with at least one marked pool."""
+        return np.bincount(self.pool_node[pools], minlength=len(self)).astype(np.bool_)
+
+
+def whole_frame(ledger: Ledger) -> Frame:
+    """All nodes; shares the ledger's columns, so it follows every take."""
+    state, joins = ledger.state, ledger.state.joins()
+    return Frame(
+        state=state,
+        nodes=np.arange(len(state), dtype=np.int64),
+        devices=np.arange(len(ledger.device), dtype=np.int64),
+        pools=np.arange(len(state.pool), dtype=np.int64),
+        node=ledger.node,
+        device=ledger.device,
+        pool=state.pool,
+        slot=ledger.slot,
+        device_node=joins.device_node,
+        device_pool=joins.device_pool,
+        device_slot=joins.device_slot,
+        pool_node=joins.pool_node,
+        pool_start=joins.pool_start,
+        slot_node=joins.slot_node,
+    )
+
+
+def frame_of(ledger: Ledger, nodes: Ints) -> Frame:
+    """A copy of these nodes' present columns (rows ascending)."""
+    state = ledger.state
+    devices, device_node = _spans(state.offsets.device, nodes)
+    pools, pool_node = _spans(state.offsets.pool, nodes)
+    slots, slot_node = _spans(state.offsets.slot, nodes)
+    pool = state.pool.pick(pools)
+    slot_base = np.searchsorted(slot_node, device_node)
+    device = ledger.device.pick(devices)
+    return Frame(
+        state=state,
+        nodes=nodes,
+        devices=devices,
+        pools=pools,
+        node=ledger.node.pick(nodes),
+        device=device,
+        pool=pool,
+        slot=ledger.slot.pick(slots),
+        device_node=device_node,
+        device_pool=np.repeat(np.arange(len(pools), dtype=np.int64), pool.size),
+        device_slot=np.where(device.slot >= 0, slot_base + device.slot, -1),
+        pool_node=pool_node,
+        pool_start=np.cumsum(pool.size) - pool.size,
+        slot_node=slot_node,
+    )
+
+
+def _spans(starts: Ints, nodes: Ints) -> tuple[Ints, Ints]:
+    """Rows that belong to the nodes, and for each the node's place in `nodes`."""
+    lengths = starts[nodes + 1] - starts[nodes]
+    owner = np.repeat(np.arange(len(nodes), dtype=np.int64), lengths)
+    within = np.arange(len(owner), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return starts[nodes][owner] + within, owner

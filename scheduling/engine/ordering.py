@@ -1,0 +1,65 @@
+"""The order of service and the expected jobs that a plan is made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scheduling.engine.rooms import Expected
+from scheduling.engine.shapes import demand_of
+from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Request
+
+_PENDING_SHAPES_AT_MOST = 4
+_PENDING_WEIGHT = 60
+
+# Stands in for history: shares of one device, one device, half a node, a whole node, plain CPU work.
+BUILT_IN_SPREAD = (
+    ExpectedShape(Request(devices=1, device_compute_milli=250, shareable=True, cores=2), 10),
+    ExpectedShape(Request(devices=1, device_compute_milli=500, shareable=True, cores=4), 10),
+    ExpectedShape(Request(devices=1, cores=8), 10),
+    ExpectedShape(Request(devices=4, cores=16), 5),
+    ExpectedShape(Request(devices=8, cores=32), 5),
+)
+
+
+def in_service_order(jobs: Iterable[PendingJob], policy: EnginePolicy) -> list[PendingJob]:
+    """Queue priority (high first; a job of an unknown queue last), job priority (high first), submitted_at_ms, job
+    id, attempt.
+    """
+    priorities = {queue.queue: queue.priority for queue in policy.queues}
+    return sorted(
+        jobs,
+        key=lambda job: (
+            job.queue not in priorities,
+            -priorities.get(job.queue, 0),
+            -job.priority,
+            job.submitted_at_ms,
+            job.job,
+            job.attempt,
+        ),
+    )
+
+
+def expected_shapes(
+    given: Sequence[ExpectedShape], jobs: Sequence[PendingJob], policy: EnginePolicy
+) -> tuple[Expected, ...]:
+    """The given history; without one, the most frequent pending shapes (60 %) beside a small built-in spread (40 %)."""
+    if given:
+        return _demands(sorted(given, key=_rank), policy)
+    frequency: dict[Request, int] = {}
+    for job in jobs:
+        frequency[job.request] = frequency.get(job.request, 0) + 1
+    pending = [ExpectedShape(request, count) for request, count in frequency.items()]
+    frequent = sorted(pending, key=_rank)[:_PENDING_SHAPES_AT_MOST]
+    total = sum(shape.weight for shape in frequent)
+    shares = [ExpectedShape(s.request, max(1, _PENDING_WEIGHT * s.weight // total)) for s in frequent]
+    return _demands([*shares, *BUILT_IN_SPREAD], policy)
+
+
+def _rank(shape: ExpectedShape) -> tuple[int, str]:
+    return (-shape.weight, repr(shape.request))
+
+
+def _demands(shapes: Sequence[ExpectedShape], policy: EnginePolicy) -> tuple[Expected, ...]:
+    return tuple(
+        Expected(demand_of(shape.request, policy), shape.weight) for shape in shapes if shape.weight > 0
+    )

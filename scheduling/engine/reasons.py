@@ -1,0 +1,181 @@
+"""Why nodes were refused, as numbers: counts per filter and the nearest nodes with their exact shortfall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduling.engine import filters
+from scheduling.engine.filters.cut import Cut, free_but_for_foreign
+from scheduling.engine.frame import Frame, frame_of
+from scheduling.engine.ledger import Ledger
+from scheduling.engine.quantities import Bools, Ints
+from scheduling.engine.shapes import Demand
+from scheduling.engine.types import FilterCount, NearMiss, ReasonCode, Refusal
+
+NEAR_AT_MOST = 5
+_NEAR_FROM = filters.number_of(ReasonCode.DEVICE_TOO_SMALL)
+_UNMET = 1 << 60
+
+MEMORY_CODES = frozenset(
+    {
+        ReasonCode.DEVICE_TOO_SMALL,
+        ReasonCode.DEVICE_MEMORY_TOTAL,
+        ReasonCode.DEVICE_MEMORY_PIECE,
+        ReasonCode.FOREIGN_USE,
+    }
+)
+
+
+def filter_counts(counts: Ints) -> tuple[FilterCount, ...]:
+    """Filters that removed nodes, in filter order."""
+    return tuple(
+        FilterCount(code, int(removed))
+        for code, removed in zip(filters.CODES, counts[: filters.PASSED], strict=True)
+        if removed
+    )
+
+
+def refusal_of(job: int, ledger: Ledger, demand: Demand, verdicts: Ints) -> Refusal:
+    """The refusal of a job that no node takes. The dominant code is the last filter that removed nodes (no nodes at
+    all: not ready).
+    """
+    counts = filter_counts(filters.counts(verdicts))
+    code = counts[-1].code if counts else ReasonCode.NODE_NOT_READY
+    return Refusal(job, code, len(verdicts), counts, near_misses(ledger, demand, verdicts))
+
+
+def near_misses(ledger: Ledger, demand: Demand, verdicts: Ints) -> tuple[NearMiss, ...]:
+    """Nodes that came furthest, then with the least shortfall relative to the need, then by node id."""
+    found: list[NearMiss] = []
+    for number in sorted(
+        {int(v) for v in np.unique(verdicts) if _NEAR_FROM <= v < filters.PASSED}, reverse=True
+    ):
+        if len(found) < NEAR_AT_MOST:
+            nodes = np.flatnonzero(verdicts == number)
+            found += _nearest(ledger, demand, filters.CODES[number], nodes, NEAR_AT_MOST - len(found))
+    return tuple(found)
+
+
+@dataclass(slots=True, eq=False)
+class _Gap:
+    """Per node what the failing filter needed and found, and the devices it looked at."""
+
+    needed: Ints
+    available: Ints
+    devices: Bools
+
+
+def _nearest(ledger: Ledger, demand: Demand, code: ReasonCode, nodes: Ints, wanted: int) -> list[NearMiss]:
+    frame = frame_of(ledger, nodes)
+    gap = _host_gap(frame, demand, code) if code in _HOST else _device_gap(frame, demand, code)
+    relative = (gap.needed - gap.available) * 1000 // np.maximum(gap.needed, 1)
+    order = np.lexsort((frame.node.id, gap.needed - gap.available, relative))[:wanted]
+    return [
+        NearMiss(
+            node=int(frame.node.id[i]),
+            code=code,
+            needed=int(gap.needed[i]),
+            available=int(gap.available[i]),
+            pieces=_pieces(frame, gap, code, i),
+        )
+        for i in order.tolist()
+    ]
+
+
+def _pieces(frame: Frame, gap: _Gap, code: ReasonCode, node: int) -> tuple[int, ...]:
+    if code not in MEMORY_CODES:
+        return ()
+    column = frame.device.total if code is ReasonCode.DEVICE_TOO_SMALL else frame.device.free
+    found = column[(frame.device_node == node) & gap.devices]
+    return tuple(sorted((int(x) for x in found if x > 0), reverse=True))
+
+
+_HOST = frozenset(
+    {ReasonCode.CORES_TOTAL, ReasonCode.CORES_FREE, ReasonCode.HOST_MEMORY_TOTAL, ReasonCode.HOST_MEMORY_FREE}
+)
+
+
+def _host_gap(frame: Frame, demand: Demand, code: ReasonCode) -> _Gap:
+    columns = {
+        ReasonCode.CORES_TOTAL: frame.node.cores_total,
+        ReasonCode.CORES_FREE: frame.node.cores_free,
+        ReasonCode.HOST_MEMORY_TOTAL: frame.node.host_total,
+        ReasonCode.HOST_MEMORY_FREE: frame.node.host_free,
+    }
+    cores = code in {ReasonCode.CORES_TOTAL, ReasonCode.CORES_FREE}
+    needed = demand.request.cores if cores else demand.request.host_memory_mib or 0
+    none = np.zeros(len(frame.device), dtype=np.bool_)
+    return _Gap(np.full(len(frame), needed, dtype=np.int64), columns[code], none)
+
+
+def _device_gap(frame: Frame, demand: Demand, code: ReasonCode) -> _Gap:
+    """For a job that may take several numbers of devices, per node the number that leaves the least shortfall."""
+    best: _Gap | None = None
+    for cut in filters.open_cuts(frame, demand):
+        _narrow_until(frame, demand, cut, code)
+        gap = _gap_of_cut(frame, demand, cut, code)
+        if best is None:
+            best = gap
+        else:
+            better = gap.needed - gap.available < best.needed - best.available
+            best.needed = np.where(better, gap.needed, best.needed)
+            best.available = np.where(better, gap.available, best.available)
+            best.devices = np.where(better[frame.device_node], gap.devices, best.devices)
+    assert best is not None
+    return best
+
+
+def _narrow_until(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> None:
+    for passed, narrow in filters.ON_DEVICES:
+        if passed is code:
+            return
+        narrow(frame, demand, cut)
+
+
+def _gap_of_cut(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> _Gap:
+    """`available` is the best pool's; pools that an earlier filter took out for this number of devices do not count."""
+    devices = cut.devices & cut.pools[frame.device_pool]
+    if code is ReasonCode.DEVICE_TOO_SMALL:
+        return _by_pool(frame, cut, devices, cut.piece or 0, _ranked(frame, frame.device.total, devices, 1))
+    if code is ReasonCode.DEVICE_COUNT:
+        return _by_pool(frame, cut, devices, cut.count, frame.count_by_pool(devices))
+    if code is ReasonCode.DEVICE_BUSY:
+        idle = devices & (frame.device.compute_free >= cut.milli)
+        return _by_pool(frame, cut, devices, cut.count, frame.count_by_pool(idle))
+    if code is ReasonCode.DEVICE_MEMORY_TOTAL:
+        free = np.where(devices, free_but_for_foreign(frame, cut), 0)
+        return _by_pool(
+            frame, cut, devices, cut.count * demand.need_mib(cut.piece or 0), frame.sum_by_pool(free)
+        )
+    free = free_but_for_foreign(frame, cut) if code is ReasonCode.DEVICE_MEMORY_PIECE else frame.device.free
+    need = int(cut.need[devices].max(initial=0))
+    return _by_pool(frame, cut, devices, need, _ranked(frame, free, devices, cut.count))
+
+
+def _by_pool(frame: Frame, cut: Cut, devices: Bools, needed: int, available: Ints) -> _Gap:
+    most = np.zeros(len(frame), dtype=np.int64)
+    np.maximum.at(most, frame.pool_node, np.where(cut.pools, available, 0))
+    alive = frame.any_pool(cut.pools)
+    return _Gap(np.where(alive, needed, _UNMET).astype(np.int64), most, devices)
+
+
+def _ranked(frame: Frame, amounts: Ints, devices: Bools, rank: int) -> Ints:
+    """Per pool the rank-th largest amount among the marked devices, 0 where there are fewer."""
+    rows = np.flatnonzero(devices)
+    pool = frame.device_pool[rows]
+    order = np.lexsort((-amounts[rows], pool))
+    sizes = np.bincount(pool, minlength=len(frame.pools))
+    starts = np.cumsum(sizes) - sizes
+    found = np.zeros(len(frame.pools), dtype=np.int64)
+    enough = sizes >= rank
+    found[enough] = amounts[rows][order][starts[enough] + rank - 1]
+    return found
+
+
+def dominant(refusals: Sequence[Refusal]) -> dict[ReasonCode, int]:
+    """How many of these refusals each code dominates, in filter order."""
+    tally = {code: sum(r.code is code for r in refusals) for code in filters.CODES}
+    return {code: count for code, count in tally.items() if count}

@@ -1,0 +1,363 @@
+"""All that goes into and comes out of `plan()`: plain, frozen, integers only, no framework.
+
+Units: memory in MiB, device compute in milli-device (1000 = the whole), cores as logical CPU numbers, scores and
+weights in parts per million (ppm), times in Unix milliseconds. Unknown is None in objects and UNKNOWN (-1) in
+columns, never 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+WHOLE_MILLI = 1000
+PPM = 1_000_000
+UNKNOWN = -1
+
+
+class CpuClass(StrEnum):
+    """What a job needs from the CPU side: fast cores near the device, or many cores; AUTO is decided from measured
+    use.
+    """
+
+    AUTO = "auto"
+    COMPUTE = "compute"
+    DATA = "data"
+
+
+class DeviceHealth(IntEnum):
+    """HEALTHY and SUSPECT take new jobs, HEALTHY preferred."""
+
+    UNKNOWN = 0
+    HEALTHY = 1
+    SUSPECT = 2
+    QUARANTINED = 3
+    RECOVERED = 4
+    MISSING = 5
+
+
+class Term(StrEnum):
+    """Score terms, named as in the policy document."""
+
+    RESOURCE_FIT = "resource-fit"
+    AFFINITY = "affinity"
+    TOPOLOGY = "topology"
+    BALANCE = "balance"
+    FRAGMENTATION = "fragmentation-penalty"
+    POWER = "power"
+
+
+class ReasonCode(StrEnum):
+    """Why a node was refused, in the order in which filters ask; the last filter that removed nodes is the dominant
+    reason.
+    """
+
+    NODE_NOT_READY = "node-not-ready"
+    NODE_EXCLUDED = "node-excluded"
+    OBSERVE_ONLY = "observe-only"
+    NODE_SET = "node-set"
+    LABELS = "labels"
+    NO_DEVICES = "no-devices"
+    DEVICE_MODEL = "device-model"
+    DEVICE_HEALTH = "device-health"
+    DEVICE_TOO_SMALL = "device-too-small"
+    DEVICE_COUNT = "device-count"
+    DEVICE_BUSY = "device-busy"
+    DEVICE_MEMORY_TOTAL = "device-memory-total"
+    DEVICE_MEMORY_PIECE = "device-memory-piece"
+    FOREIGN_USE = "foreign-use"
+    CORES_TOTAL = "cores-total"
+    CORES_FREE = "cores-free"
+    HOST_MEMORY_TOTAL = "host-memory-total"
+    HOST_MEMORY_FREE = "host-memory-free"
+
+
+_MOST_MIB = 1 << 40
+_REQUEST_BOUNDS = (
+    ("devices", 0, 1024),
+    ("device_memory_mib", 1, _MOST_MIB),
+    ("device_compute_milli", 0, WHOLE_MILLI),
+    ("cores", 0, 65_536),
+    ("host_memory_mib", 0, _MOST_MIB),
+    ("read_bandwidth_mib_s", 0, _MOST_MIB),
+)
+_REQUEST_OPTIONAL = frozenset({"device_memory_mib", "host_memory_mib", "read_bandwidth_mib_s"})
+_REQUEST_TUPLES = (
+    "models",
+    "node_labels",
+    "node_sets",
+    "datasets",
+    "previous_nodes",
+    "excluded_nodes",
+    "excluded_devices",
+)
+
+
+def _check_bound(name: str, value: object, least: int, most: int) -> None:
+    if value is None and name in _REQUEST_OPTIONAL:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{name}: must be a whole number, not {value!r}")
+    if not least <= value <= most:
+        raise ValueError(f"{name}: must lie between {least} and {most}, not {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The complete shape of one replica: everything that can influence its placement, nothing else. Hashable; equal
+    shapes are interned.
+
+    `device_memory_mib` is the total over all pieces when `splittable`, else per device; None asks for no particular
+    memory. `device_compute_milli` is per device; 1000 (or `shareable` False) books whole devices; 0 is a memory-only
+    slice, whose compute share follows its memory. `devices` 0 with a memory or a model asks for one device, or, when
+    `splittable`, for the least number that works. Tuples are sorted (done here). `cores` are logical CPUs. Bad values
+    raise ValueError naming the field.
+    """
+
+    devices: int = 0
+    device_memory_mib: int | None = None
+    device_compute_milli: int = WHOLE_MILLI
+    models: tuple[str, ...] = ()
+    splittable: bool = False
+    shareable: bool = False
+    cores: int = 1
+    cpu_class: CpuClass = CpuClass.AUTO
+    host_memory_mib: int | None = None
+    read_bandwidth_mib_s: int | None = None
+    node_labels: tuple[tuple[str, str], ...] = ()
+    node_sets: tuple[str, ...] = ()
+    image: str | None = None
+    datasets: tuple[str, ...] = ()
+    previous_nodes: tuple[int, ...] = ()
+    excluded_nodes: tuple[int, ...] = ()
+    excluded_devices: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, least, most in _REQUEST_BOUNDS:
+            _check_bound(name, getattr(self, name), least, most)
+        if (
+            self.device_memory_mib is None
+            and self.device_compute_milli == 0
+            and self.devices > 0
+            and self.shareable
+        ):
+            raise ValueError(
+                "device_compute_milli: 0 means a memory-only slice, so device_memory_mib must be given"
+            )
+        for name in _REQUEST_TUPLES:
+            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
+
+
+@dataclass(frozen=True, slots=True)
+class PendingJob:
+    """One job that waits. The order of service is queue priority (high first), job priority (high first),
+    submitted_at_ms, job id.
+    """
+
+    job: int
+    attempt: int
+    queue: int
+    team: int
+    priority: int
+    submitted_at_ms: int
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class CpuInfo:
+    """One logical CPU of a node; `booked` when a placement holds it, `reserved` when jobs may not have it."""
+
+    cpu: int
+    core: int
+    socket: int
+    numa: int | None = None
+    max_mhz: int | None = None
+    online: bool = True
+    reserved: bool = False
+    booked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """One schedulable unit of accelerator. Booked sums come from slices of live placements; `foreign_mib` is measured
+    use nobody booked.
+
+    `memory_used_mib` is the measured use of the whole device, foreign use included.
+    """
+
+    device: int
+    index: int
+    model: str | None
+    memory_total_mib: int | None
+    memory_reserved_mib: int = 0
+    memory_booked_mib: int = 0
+    memory_used_mib: int | None = None
+    compute_booked_milli: int = 0
+    foreign_mib: int = 0
+    numa: int | None = None
+    cpu_affinity: tuple[int, ...] = ()
+    health: DeviceHealth = DeviceHealth.UNKNOWN
+    cordoned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LinkInfo:
+    """Link between two devices of one node (device ids); `kind` as in agent.protocol.Link."""
+
+    a: int
+    b: int
+    kind: str
+    lanes: int | None = None
+    bandwidth_mb_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """One node as the snapshot knows it; `not_ready` names why it takes no jobs (None when it does)."""
+
+    node: int
+    name: str
+    node_set: str | None
+    not_ready: str | None
+    observe_only: bool
+    labels: tuple[tuple[str, str], ...]
+    memory_mib: int
+    memory_booked_mib: int
+    cpus: tuple[CpuInfo, ...]
+    devices: tuple[DeviceInfo, ...] = ()
+    links: tuple[LinkInfo, ...] = ()
+    images: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    read_bandwidth_booked_mib_s: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueInfo:
+    """One queue of the policy; quota in ppm of schedulable capacity, None without a cap."""
+
+    queue: int
+    name: str
+    priority: int
+    quota_ppm: int | None
+    preemptable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedShape:
+    """One class of expected jobs (from recent history) for the fragmentation term, with its relative frequency."""
+
+    request: Request
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class EnginePolicy:
+    """The part of the policy document that `plan()` reads. `precheck_num/precheck_den` is the factor of the memory
+    pre-check (6/5 = 1.2).
+    """
+
+    weights_ppm: dict[Term, int]
+    queues: tuple[QueueInfo, ...]
+    precheck_num: int = 6
+    precheck_den: int = 5
+    high_bandwidth_node_sets: tuple[str, ...] = ()
+    bind_core: bool = True
+    isolate_data_loader: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SliceChoice:
+    """A booked share of one device."""
+
+    device: int
+    memory_mib: int
+    compute_milli: int
+
+
+@dataclass(frozen=True, slots=True)
+class TermScore:
+    """One term of a candidate's score: value (0..PPM; for the penalty: 1 - harm), weight and contribution, all in
+    ppm.
+    """
+
+    term: Term
+    value_ppm: int
+    weight_ppm: int
+    contribution_ppm: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that passed every filter, with the devices and cores it would give."""
+
+    node: int
+    score_ppm: int
+    terms: tuple[TermScore, ...]
+    slices: tuple[SliceChoice, ...]
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilterCount:
+    """How many nodes one filter removed."""
+
+    code: ReasonCode
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A node that failed only late, with the exact shortfall: `needed` and `available` in the unit the code implies
+    (MiB, cores, devices).
+
+    `pieces` are the free amounts per device (for memory codes), largest first.
+    """
+
+    node: int
+    code: ReasonCode
+    needed: int
+    available: int
+    pieces: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a job was not placed: one dominant code, the count per filter in filter order, and the nearest nodes."""
+
+    job: int
+    code: ReasonCode
+    nodes: int
+    counts: tuple[FilterCount, ...]
+    near: tuple[NearMiss, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One decision: where a job goes and why. `loader_cpus` is a subset of `cpus` kept for data loaders. `candidates`
+    counts nodes that passed all filters.
+    """
+
+    job: int
+    attempt: int
+    node: int
+    slices: tuple[SliceChoice, ...]
+    cpus: tuple[int, ...]
+    loader_cpus: tuple[int, ...]
+    host_memory_mib: int
+    read_bandwidth_mib_s: int
+    chosen: Candidate
+    runners_up: tuple[Candidate, ...]
+    candidates: int
+    counts: tuple[FilterCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one call decided, in order of service. `considered` jobs are all that were looked at before the bound was
+    reached.
+    """
+
+    placed: tuple[Placed, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    considered: int = 0
+    exhausted: bool = field(default=True)
