@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from knox.models import AbstractAuthToken
+from knox.settings import CONSTANTS
 
 from controlplane.base import clock
 
@@ -33,10 +35,10 @@ class Scope(models.TextChoices):
 
 
 class User(AbstractUser):
-    """A person or a robot account."""
+    """A person or a robot account. An empty language means: as the browser asks."""
 
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
-    language = models.CharField(max_length=10, default="en")
+    language = models.CharField(max_length=10, choices=settings.LANGUAGES, blank=True)
 
 
 class Team(models.Model):
@@ -62,6 +64,8 @@ class Membership(models.Model):
 class ApiToken(AbstractAuthToken):
     """A hashed, expiring token with scopes, optionally narrowed to one team."""
 
+    # Not the primary key as in the library: the hash must not appear in addresses.
+    digest = models.CharField(max_length=CONSTANTS.DIGEST_LENGTH, unique=True)
     name = models.CharField(max_length=100)
     scopes = models.JSONField(default=list)
     team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE)

@@ -24,10 +24,16 @@ class Cluster(models.Model):
 
 
 class Lease(models.Model):
-    """A named lease with a fencing token that only grows; `wake_seq` counts wake-ups so that the holder misses none."""
+    """A named lease with a fencing token that only grows; written by controlplane.base.locks only."""
 
     name = models.CharField(max_length=50, primary_key=True)
     token = models.BigIntegerField(default=0)
     holder = models.CharField(max_length=100, blank=True)
     expires_at = models.DateTimeField(null=True)
-    wake_seq = models.BigIntegerField(default=0)
+
+
+class Wake(models.Model):
+    """Counts the wake-ups of one lease so that its holder misses none; apart from the lease, whose row its holder locks."""
+
+    name = models.CharField(max_length=50, primary_key=True)
+    seq = models.BigIntegerField(default=0)

@@ -21,5 +21,7 @@ class PolicyVersion(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["active"], condition=models.Q(active=True), name="policy_one_active"),
+            models.UniqueConstraint(
+                fields=["active"], condition=models.Q(active=True), name="policy_one_active"
+            ),
         ]

@@ -1,3 +1,5 @@
-"""Django settings, all read from the environment; see docs/operations.md for the variables."""
+"""Django settings, all read from the environment; docs/operations.md names the variables."""
 
-from controlplane.settings.base import *  # noqa: F403
+from controlplane.settings import base
+
+globals().update({name: value for name, value in vars(base).items() if name.isupper()})

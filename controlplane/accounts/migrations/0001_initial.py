@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
                 ('role', models.CharField(choices=[('admin', 'Admin'), ('operator', 'Operator'), ('member', 'Member')], default='member', max_length=10)),
-                ('language', models.CharField(default='en', max_length=10)),
+                ('language', models.CharField(blank=True, choices=[('en', 'English'), ('zh-hans', '简体中文')], max_length=10)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
@@ -86,7 +86,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ApiToken',
             fields=[
-                ('digest', models.CharField(max_length=128, primary_key=True, serialize=False)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('digest', models.CharField(max_length=128, unique=True)),
                 ('token_key', models.CharField(db_index=True, max_length=25)),
                 ('created', models.DateTimeField(auto_now_add=True)),
                 ('expiry', models.DateTimeField(blank=True, null=True)),

@@ -20,7 +20,13 @@ class Migration(migrations.Migration):
                 ('token', models.BigIntegerField(default=0)),
                 ('holder', models.CharField(blank=True, max_length=100)),
                 ('expires_at', models.DateTimeField(null=True)),
-                ('wake_seq', models.BigIntegerField(default=0)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Wake',
+            fields=[
+                ('name', models.CharField(max_length=50, primary_key=True, serialize=False)),
+                ('seq', models.BigIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(

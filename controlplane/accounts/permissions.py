@@ -1,0 +1,185 @@
+"""Who may do what: one table of actions, roles and token scopes, and the ways to ask it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Model
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from controlplane.accounts.models import ApiToken, Role, Scope, Team, TeamRole, User
+from controlplane.base.problems import Problem
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+
+class Action(StrEnum):
+    """Everything a person or token may be allowed to do."""
+
+    ME_READ = "me-read"
+    ME_EDIT = "me-edit"
+    TOKEN_READ = "token-read"
+    TOKEN_CREATE = "token-create"
+    TOKEN_REVOKE = "token-revoke"
+    USER_READ = "user-read"
+    USER_EDIT = "user-edit"
+    TEAM_READ = "team-read"
+    TEAM_CREATE = "team-create"
+    TEAM_EDIT = "team-edit"
+    TEAM_MEMBER_EDIT = "team-member-edit"
+    AUDIT_READ = "audit-read"
+    ALERT_READ = "alert-read"
+    POLICY_READ = "policy-read"
+    POLICY_ACTIVATE = "policy-activate"
+    QUEUE_READ = "queue-read"
+    QUEUE_EDIT = "queue-edit"
+    JOB_READ = "job-read"
+    JOB_SUBMIT = "job-submit"
+    JOB_CANCEL = "job-cancel"
+    NODE_READ = "node-read"
+    NODE_OPERATE = "node-operate"
+    NODE_ENROL = "node-enrol"
+    DEVICE_OPERATE = "device-operate"
+    MAP_READ = "map-read"
+    OVERVIEW_READ = "overview-read"
+    CYCLE_READ = "cycle-read"
+    CLUSTER_PAUSE = "cluster-pause"
+
+
+class Grade(StrEnum):
+    """Roles as the table knows them: LEAD and MEMBER are meant within the team of the object."""
+
+    ADMIN = "admin"
+    OPERATOR = "operator"
+    LEAD = "lead"
+    MEMBER = "member"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Who may; `scope` is what a token needs on top (None: never by token); `own` limits plain members to what they own."""
+
+    grades: frozenset[Grade]
+    scope: Scope | None
+    own: bool = False
+
+
+EVERYBODY = frozenset(Grade)
+OPERATORS = frozenset({Grade.ADMIN, Grade.OPERATOR})
+LEADS = frozenset({Grade.ADMIN, Grade.LEAD})
+ADMINS = frozenset({Grade.ADMIN})
+
+PERMISSIONS: dict[Action, Rule] = {
+    Action.ME_READ: Rule(EVERYBODY, Scope.READ),
+    Action.ME_EDIT: Rule(EVERYBODY, Scope.WRITE),
+    Action.TOKEN_READ: Rule(EVERYBODY, Scope.READ),
+    # A token that could make tokens could widen itself.
+    Action.TOKEN_CREATE: Rule(EVERYBODY, None),
+    Action.TOKEN_REVOKE: Rule(EVERYBODY, Scope.WRITE),
+    Action.USER_READ: Rule(ADMINS, Scope.READ),
+    Action.USER_EDIT: Rule(ADMINS, Scope.WRITE),
+    Action.TEAM_READ: Rule(EVERYBODY, Scope.READ),
+    Action.TEAM_CREATE: Rule(ADMINS, Scope.WRITE),
+    Action.TEAM_EDIT: Rule(LEADS, Scope.WRITE),
+    Action.TEAM_MEMBER_EDIT: Rule(LEADS, Scope.WRITE),
+    Action.AUDIT_READ: Rule(OPERATORS, Scope.READ),
+    Action.ALERT_READ: Rule(EVERYBODY, Scope.READ),
+    Action.POLICY_READ: Rule(EVERYBODY, Scope.READ),
+    Action.POLICY_ACTIVATE: Rule(ADMINS, Scope.WRITE),
+    Action.QUEUE_READ: Rule(EVERYBODY, Scope.READ),
+    Action.QUEUE_EDIT: Rule(ADMINS, Scope.WRITE),
+    Action.JOB_READ: Rule(EVERYBODY, Scope.READ),
+    Action.JOB_SUBMIT: Rule(EVERYBODY, Scope.SUBMIT),
+    Action.JOB_CANCEL: Rule(EVERYBODY, Scope.SUBMIT, own=True),
+    Action.NODE_READ: Rule(EVERYBODY, Scope.READ),
+    Action.NODE_OPERATE: Rule(OPERATORS, Scope.WRITE),
+    Action.NODE_ENROL: Rule(OPERATORS, Scope.WRITE),
+    Action.DEVICE_OPERATE: Rule(OPERATORS, Scope.WRITE),
+    Action.MAP_READ: Rule(EVERYBODY, Scope.READ),
+    Action.OVERVIEW_READ: Rule(EVERYBODY, Scope.READ),
+    Action.CYCLE_READ: Rule(EVERYBODY, Scope.READ),
+    Action.CLUSTER_PAUSE: Rule(OPERATORS, Scope.WRITE),
+}
+
+
+def token_of(user: User) -> ApiToken | None:
+    """The API token that this request was made with; None for a session."""
+    return getattr(user, "used_token", None)
+
+
+def grades_of(user: User, team: Team | None = None) -> frozenset[Grade]:
+    """The grades of a user, within `team` or, without one, in any of the user's teams. Everybody signed in is at least MEMBER somewhere."""
+    if user.role == Role.ADMIN:
+        return frozenset({Grade.ADMIN})
+    grades = {Grade.OPERATOR} if user.role == Role.OPERATOR else set()
+    memberships = [m for m in _memberships(user) if team is None or m.team_id == team.pk]
+    if team is None or memberships:
+        grades.add(Grade.MEMBER)
+    if any(m.role == TeamRole.LEAD for m in memberships):
+        grades.add(Grade.LEAD)
+    return frozenset(grades)
+
+
+def _memberships(user: User) -> list[Any]:
+    cached = getattr(user, "cached_memberships", None)
+    if cached is None:
+        cached = list(user.memberships.all())
+        user.cached_memberships = cached  # type: ignore[attr-defined]
+    return cached
+
+
+def allows(user: User, action: Action, *, team: Team | None = None, owner: Model | None = None) -> bool:
+    """Whether the table lets this user (and the token in use) do `action`, for objects also given their team and owner."""
+    if not user.is_authenticated or not user.is_active:
+        return False
+    rule, token = PERMISSIONS[action], token_of(user)
+    if token is not None and not _token_allows(token, rule, team):
+        return False
+    having = grades_of(user, team) & rule.grades
+    if team is not None and rule.own and having == {Grade.MEMBER}:
+        return owner is not None and owner.pk == user.pk
+    return bool(having)
+
+
+def _token_allows(token: ApiToken, rule: Rule, team: Team | None) -> bool:
+    if rule.scope is None or rule.scope not in token.scopes:
+        return False
+    return token.team_id is None or team is None or token.team_id == team.pk
+
+
+def require(user: User, action: Action, *, team: Team | None = None, owner: Model | None = None) -> None:
+    """403 `forbidden` unless `allows`; for objects whose existence the caller may know (others were not found by scoping)."""
+    if not allows(user, action, team=team, owner=owner):
+        raise Problem(403, "forbidden", params={"action": action.value})
+
+
+class Nobody(BasePermission):
+    """The default: a view that names no action is closed."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return False
+
+
+class ActionPermission(BasePermission):
+    """Asks the table by HTTP method; made by `permission_for` and `permissions_by_method`."""
+
+    actions: dict[str, Action] = {}
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        action = self.actions.get("GET" if request.method == "HEAD" else request.method or "")
+        # OPTIONS and methods that the view does not have are answered by the framework.
+        return action is None or allows(request.user, action)
+
+
+def permission_for(action: Action) -> type[ActionPermission]:
+    """A permission class for a view all of whose methods do `action`."""
+    return permissions_by_method(GET=action, POST=action, PUT=action, PATCH=action, DELETE=action)
+
+
+def permissions_by_method(**actions: Action) -> type[ActionPermission]:
+    """A permission class for a view with one action per method: `permissions_by_method(GET=Action.A, POST=Action.B)`."""
+    return type("ActionPermission", (ActionPermission,), {"actions": dict(actions)})

@@ -1,0 +1,128 @@
+"""What all REST endpoints share: pages by cursor, ETags, strict bodies and query strings."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import NotFound
+from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from controlplane.base.problems import Problem, invalid
+from controlplane.base.strict import StrictJSONParser, StrictSerializer
+
+__all__ = [
+    "CursorPages", "StrictJSONParser", "StrictSerializer", "check_if_match", "etag_of", "not_modified", "page", "read_body",
+    "read_query", "with_etag",
+]  # fmt: skip
+
+SerializerT = TypeVar("SerializerT", bound=Serializer)
+DEFAULT_LIMIT, LARGEST_LIMIT = 50, 500
+
+
+class CursorPages(CursorPagination):
+    """`{"next", "previous", "results"}`, newest first; `?limit=` 1..500."""
+
+    page_size = DEFAULT_LIMIT
+    max_page_size = LARGEST_LIMIT
+    page_size_query_param = "limit"
+    page_size_query_description = _("Number of results, 1 to 500.")
+    ordering = "-id"
+    template = None
+
+    def get_page_size(self, request: Request) -> int:
+        text = request.query_params.get("limit")
+        if text is None:
+            return self.page_size
+        if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= LARGEST_LIMIT and len(text) < 9):
+            raise invalid("limit", "range", message=_("Must be a whole number from 1 to 500."))
+        return int(text)
+
+    def decode_cursor(self, request: Request) -> Any:
+        try:
+            return super().decode_cursor(request)
+        except NotFound:
+            raise invalid(
+                "cursor", "invalid", message=_("This cursor is not valid. Start without one.")
+            ) from None
+
+    def paginate_queryset(
+        self, queryset: QuerySet, request: Request, view: APIView | None = None
+    ) -> list[Any] | None:
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (ValueError, TypeError):
+            # A made-up position that does not even convert to the type of the ordering column.
+            raise invalid(
+                "cursor", "invalid", message=_("This cursor is not valid. Start without one.")
+            ) from None
+
+
+def page(
+    request: Request,
+    queryset: QuerySet,
+    *,
+    serializer: type[Serializer],
+    ordering: str = "-id",
+    context: Any = None,
+) -> Response:
+    """One page of a scoped queryset as the answer of a list endpoint."""
+    pages = CursorPages()
+    pages.ordering = ordering
+    rows = pages.paginate_queryset(queryset, request)
+    return pages.get_paginated_response(
+        serializer(rows, many=True, context=context or {"request": request}).data
+    )
+
+
+def read_body(request: Request, serializer: type[SerializerT], *, partial: bool = False) -> dict[str, Any]:
+    """The validated body; a Problem naming the fields otherwise."""
+    reader = serializer(data=request.data, partial=partial)
+    reader.is_valid(raise_exception=True)
+    return dict(reader.validated_data)
+
+
+def read_query(request: Request, serializer: type[SerializerT], *, paged: bool = False) -> dict[str, Any]:
+    """The validated query string; with `paged`, `limit` and `cursor` are left to the pagination."""
+    query = request.query_params.copy()
+    for name in ("limit", "cursor") if paged else ():
+        query.pop(name, None)
+    reader = serializer(data=query)
+    reader.is_valid(raise_exception=True)
+    return dict(reader.validated_data)
+
+
+def etag_of(*parts: object) -> str:
+    """A strong ETag of whatever identifies this version of the answer."""
+    text = "\x1f".join(map(str, parts))
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def _tags(header: str) -> set[str]:
+    return {tag.strip().removeprefix("W/") for tag in header.split(",") if tag.strip()}
+
+
+def not_modified(request: Request, etag: str) -> Response | None:
+    """304 when the caller has this version already (If-None-Match), else None."""
+    if etag in _tags(request.headers.get("If-None-Match", "")):
+        return Response(status=304, headers={"ETag": etag})
+    return None
+
+
+def check_if_match(request: Request, etag: str) -> None:
+    """412 when the caller edits a version that is no longer the current one; without If-Match the edit is unconditional."""
+    header = request.headers.get("If-Match")
+    if header is not None and header.strip() != "*" and etag not in _tags(header):
+        raise Problem(412, "precondition-failed", headers={"ETag": etag})
+
+
+def with_etag(response: Response, etag: str) -> Response:
+    """The same answer carrying its version."""
+    response["ETag"] = etag
+    return response

@@ -1,0 +1,135 @@
+"""Requests taken literally: unknown fields, wrong JSON types and unstorable text are refused, nothing is coerced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
+from rest_framework.parsers import JSONParser
+
+# JSON numbers beyond this are not exact in browsers, and larger ones do not fit the database.
+LARGEST_INTEGER = 2**53 - 1
+Detail = ErrorDetail | dict[Any, Any] | None
+
+
+class StrictJSONParser(JSONParser):
+    """JSON without NaN and Infinity; nesting that exhausts the interpreter is the sender's fault."""
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise ParseError from None
+
+
+class StrictSerializer(serializers.Serializer):
+    """Base of every request body and query string; answers may use it, too."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise ValidationError({"non_field_errors": [_wrong_type(_("an object"))]})
+        errors = {
+            **self._unknown_fields(data),
+            **({} if isinstance(data, QueryDict) else self._wrong_types(data)),
+        }
+        if not errors:
+            return super().to_internal_value(data)
+        try:
+            super().to_internal_value(data)
+        except ValidationError as error:
+            if isinstance(error.detail, dict):
+                errors = {**error.detail, **errors}
+        raise ValidationError(errors)
+
+    def _unknown_fields(self, data: Mapping[str, Any]) -> dict[str, list[ErrorDetail]]:
+        known = {name for name, field in self.fields.items() if not field.read_only}
+        error = ErrorDetail(_("There is no such field."), code="unknown-field")
+        return {str(name): [error] for name in data if name not in known}
+
+    def _wrong_types(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        errors = {}
+        for name, field in self.fields.items():
+            # Nested serializers of this kind judge themselves.
+            if name in data and not field.read_only and not isinstance(field, serializers.BaseSerializer):
+                detail = type_error(field, data[name])
+                if detail is not None:
+                    errors[name] = detail if isinstance(detail, dict) else [detail]
+        return errors
+
+
+def type_error(field: serializers.Field, raw: Any) -> Detail:
+    """What is wrong with the JSON type of `raw` for this field; None when nothing is, or when the field itself says it."""
+    if raw is None:
+        return None
+    if isinstance(field, serializers.ListField):
+        return _list_error(field, raw)
+    if isinstance(field, serializers.DictField):
+        return _dict_error(field, raw)
+    if isinstance(field, serializers.BooleanField):
+        return None if isinstance(raw, bool) else _wrong_type(_("true or false"))
+    if isinstance(field, serializers.IntegerField):
+        return _integer_error(raw)
+    if isinstance(field, serializers.FloatField | serializers.DecimalField):
+        return _number_error(raw)
+    if isinstance(field, serializers.CharField | serializers.ChoiceField):
+        return text_error(raw) if isinstance(raw, str) else _wrong_type(_("a string"))
+    return None
+
+
+def text_error(text: str) -> ErrorDetail | None:
+    """What no database can store: NUL and halves of surrogate pairs."""
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        return ErrorDetail(
+            _("Contains a character that cannot be stored (NUL or half of a surrogate pair)."), "text"
+        )
+    return None
+
+
+def _wrong_type(expected: Any) -> ErrorDetail:
+    return ErrorDetail(_("Must be %(expected)s.") % {"expected": expected}, code="type")
+
+
+def _integer_error(raw: Any) -> ErrorDetail | None:
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        return _wrong_type(_("a whole number"))
+    if abs(raw) > LARGEST_INTEGER:
+        return ErrorDetail(_("This number is too large."), code="max")
+    return None
+
+
+def _number_error(raw: Any) -> ErrorDetail | None:
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return _wrong_type(_("a number"))
+    if abs(raw) > LARGEST_INTEGER or not math.isfinite(raw):
+        return ErrorDetail(_("This number is too large."), code="max")
+    return None
+
+
+def _list_error(field: serializers.ListField, raw: Any) -> Detail:
+    if not isinstance(raw, list):
+        return _wrong_type(_("a list"))
+    found = {i: type_error(field.child, item) for i, item in enumerate(raw)}
+    return _only_errors(found)
+
+
+def _dict_error(field: serializers.DictField, raw: Any) -> Detail:
+    if not isinstance(raw, dict):
+        return _wrong_type(_("an object"))
+    found = {str(key): text_error(str(key)) or type_error(field.child, value) for key, value in raw.items()}
+    return _only_errors(found)
+
+
+def _only_errors(found: Mapping[Any, Detail]) -> Detail:
+    errors = {
+        key: detail if isinstance(detail, dict) else [detail]
+        for key, detail in found.items()
+        if detail is not None
+    }
+    return errors or None

@@ -1,0 +1,71 @@
+"""The Celery app: queues, routes and the beat table in one place."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery, signals
+from kombu import Queue
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+
+app = Celery("headrace")
+
+QUEUES = ("cycle", "upkeep", "remote", "replay")
+ROUTES = {
+    "scheduling.tasks.run_cycle": "cycle",
+    "scheduling.tasks.*": "upkeep",
+    "inventory.tasks.*": "upkeep",
+}
+# (task, period in seconds): a duplicate tick is harmless, a tick that waited longer than its period is dropped.
+BEAT = (
+    ("scheduling.tasks.run_cycle", 5),
+    ("scheduling.tasks.declare_lost", 10),
+    ("inventory.tasks.flush_telemetry", 2),
+    ("inventory.tasks.probe_cycle", 10),
+)
+
+
+def _broker_url() -> str:
+    return os.environ.get("REDIS_URL", "redis://localhost:6379/0")
+
+
+app.conf.update(
+    broker_url=_broker_url(),
+    broker_connection_retry_on_startup=True,
+    broker_connection_timeout=1,
+    # max_retries bounds how long a publisher waits for a dead server; workers reconnect for ever by broker_connection_max_retries.
+    broker_transport_options={
+        "visibility_timeout": 300,
+        "socket_connect_timeout": 0.5,
+        "socket_timeout": 1.0,
+        "max_retries": 0,
+        "global_keyprefix": "headrace.",
+    },
+    broker_connection_max_retries=None,
+    task_publish_retry=False,
+    result_backend=None,
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    task_serializer="json",
+    accept_content=["json"],
+    task_default_queue="upkeep",
+    task_queues=[Queue(name) for name in QUEUES],
+    task_routes={name: {"queue": queue} for name, queue in ROUTES.items()},
+    task_create_missing_queues=False,
+    beat_schedule={
+        task: {"task": task, "schedule": period, "options": {"expires": period}} for task, period in BEAT
+    },
+    timezone="UTC",
+    enable_utc=True,
+)
+app.autodiscover_tasks()
+
+
+@signals.setup_logging.connect
+def keep_logging(**_kwargs: object) -> None:
+    """Logging is set up by the Django settings; a receiver keeps Celery from replacing it."""

@@ -1,0 +1,195 @@
+"""The policy document as frozen structs, complete with defaults. Fields are the YAML keys with _ for -; shares and weights in ppm."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated
+
+import msgspec
+
+PPM = 1_000_000
+
+Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=50, pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?\Z")]
+ResourceKey = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9./_-]*\Z")
+]
+TimeOfDay = Annotated[str, msgspec.Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]\Z")]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab", kw_only=True):
+    """Base of all sections: unknown keys are refused."""
+
+
+class FilterType(StrEnum):
+    """What a resource key of a job request stands for."""
+
+    VGPU = "vgpu"
+    ACCELERATOR = "accelerator"
+
+
+class PrecheckScope(StrEnum):
+    """Which placements the memory pre-check is for."""
+
+    SHARED = "shared"
+
+
+class CheckpointTimeout(StrEnum):
+    """What becomes of a victim that does not confirm its checkpoint in time."""
+
+    KEEP = "keep"
+    STOP = "stop"
+
+
+class ResourceFilter(Section):
+    """A resource key accepted in job requests: an amount of device memory, or a model out of `values`."""
+
+    type: FilterType
+    key: ResourceKey
+    granularity: str | None = None
+    values: tuple[ResourceKey, ...] = ()
+
+
+class QueueSpec(Section):
+    """One queue. `quota_ppm` is its cap as a share of the schedulable capacity; None is no cap."""
+
+    name: Name
+    priority: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+    quota_ppm: Annotated[int, msgspec.Meta(ge=0, le=PPM)] | None = msgspec.field(name="quota", default=None)
+    preemptable: bool = False
+    borrow: bool = False
+
+
+class QueuePolicy(Section):
+    """The queues in the order written."""
+
+    queues: Annotated[tuple[QueueSpec, ...], msgspec.Meta(min_length=1, max_length=100)]
+    fair_share_half_life_days: Positive
+
+
+class ScoringWeights(Section):
+    """Weights of the score terms in ppm, as written: not normalised."""
+
+    resource_fit: Annotated[int, msgspec.Meta(ge=0)]
+    affinity: Annotated[int, msgspec.Meta(ge=0)]
+    topology: Annotated[int, msgspec.Meta(ge=0)]
+    balance: Annotated[int, msgspec.Meta(ge=0)]
+    fragmentation_penalty: Annotated[int, msgspec.Meta(ge=10_000)]
+    power: Annotated[int, msgspec.Meta(ge=0)]
+
+    def by_term(self) -> dict[str, int]:
+        """Weights by the term's name in the document, for example {"resource-fit": 350000}."""
+        return {field.encode_name: getattr(self, field.name) for field in msgspec.structs.fields(self)}
+
+
+class MemoryPrecheck(Section):
+    """A shared slice goes only where the free memory is at least `factor` x the request."""
+
+    factor: Decimal
+    scope: PrecheckScope
+
+    @property
+    def ratio(self) -> tuple[int, int]:
+        """The factor exactly, as numerator and denominator: 1.2 is (6, 5)."""
+        return Fraction(self.factor).as_integer_ratio()
+
+
+class CpuPolicy(Section):
+    """The CPU side of placements."""
+
+    bind_core: bool
+    isolate_data_loader: bool
+    high_bandwidth_nodesets: tuple[str, ...]
+
+
+class Health(Section):
+    """When devices and nodes stop and start to take jobs."""
+
+    report_interval_s: Annotated[int, msgspec.Meta(ge=1, le=600)]
+    probe_interval_s: Annotated[int, msgspec.Meta(ge=1, le=600)]
+    failed_checks: Positive
+    unknown_checks: Positive
+    good_checks: Positive
+    auto_release: bool
+    silent_after_s: Positive
+    lost_after_s: Positive
+    mass_silence_percent: Percent
+    clock_offset_alert_ms: Positive
+
+
+class Cycle(Section):
+    """How often the scheduler looks without being woken."""
+
+    interval_s: Annotated[int, msgspec.Meta(ge=1, le=600)]
+    node_state_refresh_s: Annotated[int, msgspec.Meta(ge=1, le=3600)]
+
+
+class Preemption(Section):
+    """How a victim is asked to leave."""
+
+    grace_s: Positive
+    on_checkpoint_timeout: CheckpointTimeout
+    min_run_s: Annotated[int, msgspec.Meta(ge=0)]
+    idle_device_percent: Percent
+
+
+class ValleyWindow(Section):
+    """When deferrable jobs run."""
+
+    from_: TimeOfDay = msgspec.field(name="from")
+    to: TimeOfDay
+    time_zone: str
+    early_below_percent: Percent
+    early_after_s: Positive
+
+
+class MemoryGuard(Section):
+    """Above which share of its booking a job raises an alert."""
+
+    shared_percent: Percent
+    whole_percent: Percent
+
+
+class IdleRule(Section):
+    """When an unused device is a finding."""
+
+    below_percent: Percent
+    consecutive_hours: Positive
+    from_: TimeOfDay = msgspec.field(name="from")
+    to: TimeOfDay
+    weekends: bool
+
+
+class Tuning(Section):
+    """Guarded changes of weights."""
+
+    watch_days: Positive
+
+
+class Canary(Section):
+    """Length of the two stages of a canary."""
+
+    observe_days: Positive
+    act_days: Positive
+
+
+class PolicyDocument(Section):
+    """The whole document. `health.silent_after_s`, `memory_precheck.ratio`, `scoring_weights.by_term()`, `queue_policy.queues`..."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    resource_filters: tuple[ResourceFilter, ...]
+    queue_policy: QueuePolicy
+    scoring_weights: ScoringWeights
+    memory_precheck: MemoryPrecheck
+    cpu_policy: CpuPolicy
+    health: Health
+    cycle: Cycle
+    preemption: Preemption
+    valley_window: ValleyWindow
+    memory_guard: MemoryGuard
+    idle_rule: IdleRule
+    tuning: Tuning
+    canary: Canary

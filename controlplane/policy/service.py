@@ -1,0 +1,76 @@
+"""Making a version of the policy the active one; the only writer of PolicyVersion rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db import connection, transaction
+from django.db.models import Max
+
+from controlplane.accounts.audit import SYSTEM, record
+from controlplane.accounts.models import User
+from controlplane.base.tx import Topic, after_commit
+from controlplane.policy.active import ActivePolicy
+from controlplane.policy.models import PolicyVersion
+from controlplane.policy.reading import read_document
+
+# PostgreSQL's advisory lock for activations: version numbers are gapless and one is active.
+ACTIVATION_LOCK = 0x706F6C69
+Follower = Callable[[ActivePolicy], None]
+_followers: list[Follower] = []
+
+
+def follow(follower: Follower) -> None:
+    """Call `follower` inside the transaction of every activation; what it raises undoes the activation."""
+    if follower not in _followers:
+        _followers.append(follower)
+
+
+def activate(text: str, *, author: User | None, reason: str) -> PolicyVersion:
+    """Store `text` as the next version and make it the active one; PolicyError when it is not valid."""
+    document = read_document(text)
+    with transaction.atomic():
+        _lock()
+        return _store(
+            text, author=author, reason=reason, apply=lambda number: _tell(ActivePolicy(number, document))
+        )
+
+
+def activate_first(text: str, *, reason: str) -> PolicyVersion | None:
+    """The same, but only when no version exists; None when one does."""
+    document = read_document(text)
+    with transaction.atomic():
+        _lock()
+        if PolicyVersion.objects.exists():
+            return None
+        return _store(
+            text, author=None, reason=reason, apply=lambda number: _tell(ActivePolicy(number, document))
+        )
+
+
+def _lock() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ACTIVATION_LOCK])
+
+
+def _store(text: str, *, author: User | None, reason: str, apply: Callable[[int], None]) -> PolicyVersion:
+    number = (PolicyVersion.objects.aggregate(last=Max("number"))["last"] or 0) + 1
+    PolicyVersion.objects.filter(active=True).update(active=False)
+    version = PolicyVersion.objects.create(
+        number=number,
+        document=text,
+        author=author,
+        author_name=author.username if author else SYSTEM,
+        reason=reason,
+        active=True,
+    )
+    apply(number)
+    record(author or SYSTEM, "policy-activate", target=("policy", number), details={"reason": reason})
+    after_commit(Topic.CYCLE_WAKE)
+    after_commit(Topic.HINT, ("queues",))
+    return version
+
+
+def _tell(active: ActivePolicy) -> None:
+    for follower in _followers:
+        follower(active)
