@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,11 +54,11 @@ def loopback_only() -> Iterator[None]:
     """No test may talk to anything but this machine."""
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
 
-    def guarded(self: socket.socket, address: object) -> None:
+    def guarded(self: socket.socket, address: Any) -> None:
         assert is_local(self.family, address), f"a test tried to reach {address!r}"
         connect(self, address)
 
-    def guarded_ex(self: socket.socket, address: object) -> int:
+    def guarded_ex(self: socket.socket, address: Any) -> int:
         assert is_local(self.family, address), f"a test tried to reach {address!r}"
         return connect_ex(self, address)
 

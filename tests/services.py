@@ -5,6 +5,7 @@ Loaded by `-p` before Django reads its settings, so that they find the addresses
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -60,7 +61,7 @@ class TestServices:
 
 
 @contextmanager
-def running(spec: ChildSpec) -> Iterator["object"]:
+def running(spec: ChildSpec) -> Iterator[subprocess.Popen[bytes]]:
     process = start_child(spec)
     mark = mark_of(process.pid, stop_signal=spec.stop_signal)
     try:

@@ -175,11 +175,20 @@ def install(arguments: list[str]) -> None:
         except BuildError:
             # uv does not read pip's configuration, where an inside mirror may be named.
             say("  .. uv failed; trying pip")
-    if not (VENV / "bin" / "pip").exists() and not pip_runs():
+    if not has_own_pip() and not pip_runs():
         add_pip()
-    own = (VENV / "bin" / "pip").exists()
-    pip = [PYTHON, "-m", "pip"] if own else [base_python(), "-m", "pip", "--python", PYTHON]
-    return run_quietly([*pip, "install", "--quiet", *arguments], env=env, fix=NETWORK_FIX)
+    return run_quietly([*pip_command(), "install", "--quiet", *arguments], env=env, fix=NETWORK_FIX)
+
+
+def has_own_pip() -> bool:
+    return (VENV / "bin" / "pip").exists()
+
+
+def pip_command() -> list[str]:
+    """The environment's own pip, else this interpreter's, told to work on the environment."""
+    if has_own_pip():
+        return [str(PYTHON), "-m", "pip"]
+    return [base_python(), "-m", "pip", "--python", str(PYTHON)]
 
 
 def remove_strays(profile: Profile) -> None:
@@ -192,9 +201,9 @@ def remove_strays(profile: Profile) -> None:
     uv = uv_path()
     if uv is not None:
         return run_quietly([uv, "pip", "uninstall", "--python", PYTHON, *strays], fix=NETWORK_FIX)
-    own = (VENV / "bin" / "pip").exists()
-    pip = [PYTHON, "-m", "pip"] if own else [base_python(), "-m", "pip", "--python", PYTHON]
-    return run_quietly([*pip, "uninstall", "--quiet", "--yes", *strays], fix="remove .venv and run again")
+    return run_quietly(
+        [*pip_command(), "uninstall", "--quiet", "--yes", *strays], fix="remove .venv and run again"
+    )
 
 
 def installed_names() -> set[str]:

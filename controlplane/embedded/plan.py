@@ -121,7 +121,9 @@ def beat(state: StateFolder) -> tuple[str, ...]:
 def agent_child(state: StateFolder, config: Path) -> ChildSpec:
     """The agent of this very machine. It gets nothing of the server's environment: it is a stranger like any other."""
     wanted = ("PATH", "HOME", "LANG", "USER", "LOGNAME")
-    env = {name: value for name, value in os.environ.items() if name in wanted or name.startswith(AGENT_SETTINGS)}
+    env = {
+        name: value for name, value in os.environ.items() if name in wanted or name.startswith(AGENT_SETTINGS)
+    }
     return child("agent", ("headrace-agent", "run", "--config", str(config)), state=state, env=env)
 
 

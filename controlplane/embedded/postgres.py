@@ -217,7 +217,6 @@ def check_version(data: Path, binaries: Path) -> None:
 
 
 def run_as(account: Account, command: list[str], *, log: Path) -> None:
-    switch = {"user": account.uid, "group": account.gid, "extra_groups": []} if account.switch else {}
     with log.open("ab") as file:
         done = subprocess.run(
             command,
@@ -227,7 +226,9 @@ def run_as(account: Account, command: list[str], *, log: Path) -> None:
             cwd="/",
             env=dict(BARE_ENV),
             check=False,
-            **switch,
+            user=account.uid if account.switch else None,
+            group=account.gid if account.switch else None,
+            extra_groups=[] if account.switch else None,
         )
     if done.returncode != 0:
         raise EmbeddedError(f"{Path(command[0]).name} failed; its last words ({log}):\n{tail(log)}")

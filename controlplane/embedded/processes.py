@@ -70,7 +70,6 @@ def start_child(spec: ChildSpec) -> subprocess.Popen[bytes]:
     """Starts the child in a session of its own, on a leash that ends it when we die by surprise."""
     spec.before_start()
     rotate(spec.log)
-    account = {} if spec.uid is None else {"user": spec.uid, "group": spec.gid, "extra_groups": []}
     with spec.log.open("ab") as log:
         return subprocess.Popen(
             [*leash(spec.stop_signal), *spec.argv],
@@ -80,7 +79,9 @@ def start_child(spec: ChildSpec) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            **account,
+            user=spec.uid,
+            group=spec.gid,
+            extra_groups=None if spec.uid is None else [],
         )
 
 

@@ -48,8 +48,8 @@ def named_columns(call: ast.Call) -> set[str]:
     if method in ("bulk_update", "abulk_update"):
         lists += call.args[1:] + [keyword.value for keyword in call.keywords if keyword.arg == "fields"]
     for sequence in lists:
-        names |= {part.value for part in ast.walk(sequence) if isinstance(part, ast.Constant)}
-    return {str(name) for name in names}
+        names |= {str(part.value) for part in ast.walk(sequence) if isinstance(part, ast.Constant)}
+    return names
 
 
 def may_be(model: str, receiver: str) -> bool:

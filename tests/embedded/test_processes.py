@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,7 @@ LEASHED = """
 import os, sys
 sys.path.insert(0, {clone!r})
 from pathlib import Path
+from typing import Any
 from controlplane.embedded.processes import ChildSpec, start_child
 child = start_child(ChildSpec(name='x', argv=(sys.executable, '-c', 'import time; time.sleep(600)'), log=Path({log!r})))
 print(child.pid, flush=True)
@@ -81,7 +83,7 @@ def test_grandchildren_of_a_killed_leader_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [{"start_ticks": 1}, {"boot_id": "another"}])
-def test_a_reused_pid_is_left_alone(tmp_path: Path, change: dict[str, object]) -> None:
+def test_a_reused_pid_is_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
     process, mark = started(tmp_path)
     assert not end_session(replace(mark, **change), grace_s=0.1)
     assert process.poll() is None
