@@ -1,7 +1,17 @@
 """Who asks for what: queues, jobs, their events, and idempotency keys."""
 
-from queues.models.job import ExitClass, Intent, Job, JobEvent, JobStatus
+from queues.models.job import FINAL_STATUSES, LIVE_STATUSES, ExitClass, Intent, Job, JobEvent, JobStatus
 from queues.models.queue import Queue
 from queues.models.submission import IdempotencyKey
 
-__all__ = ["ExitClass", "IdempotencyKey", "Intent", "Job", "JobEvent", "JobStatus", "Queue"]
+__all__ = [
+    "FINAL_STATUSES",
+    "LIVE_STATUSES",
+    "ExitClass",
+    "IdempotencyKey",
+    "Intent",
+    "Job",
+    "JobEvent",
+    "JobStatus",
+    "Queue",
+]

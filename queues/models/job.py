@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from controlplane.accounts.models import Team
 from controlplane.base import clock
+from queues.derive import MOST_REQUEUES
 from queues.models.queue import Queue
 
 
@@ -54,7 +55,9 @@ class ExitClass(models.TextChoices):
 class Job(models.Model):
     """One job. `spec` is the normalised request (queues.spec.JobSpec as JSON) and never changes after submission.
 
-    Waits are in milliseconds and add up over attempts: held, pending, image pull, start.
+    Waits are in milliseconds and add up over attempts: held, pending, image pull, start. `retries_left` is what the owner allowed for the
+    job's own failures, `requeues_left` bounds new attempts after mishaps (node or process lost). `shape` follows the spec and the
+    places to avoid (queues.shape), so it is rewritten with them.
     """
 
     name = models.CharField(max_length=200)
@@ -68,6 +71,7 @@ class Job(models.Model):
     intent = models.CharField(max_length=10, choices=Intent, default=Intent.RUN)
     attempt = models.PositiveIntegerField(default=1)
     retries_left = models.PositiveIntegerField(default=0)
+    requeues_left = models.PositiveIntegerField(default=MOST_REQUEUES)
     excluded_nodes = models.JSONField(default=list)
     excluded_devices = models.JSONField(default=list)
     previous_nodes = models.JSONField(default=list)

@@ -3,9 +3,11 @@
 from scheduling.models.decision import Cycle, Decision, Outcome, ShapeReason
 from scheduling.models.desired import DesiredState
 from scheduling.models.log import LogChunk
-from scheduling.models.placement import CoreBooking, Hold, Phase, Placement, Slice
+from scheduling.models.placement import DEAD_PHASES, LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
 
 __all__ = [
+    "DEAD_PHASES",
+    "LIVE_PHASES",
     "CoreBooking",
     "Cycle",
     "Decision",

@@ -30,7 +30,7 @@ class Outcome(models.TextChoices):
 
 
 class Decision(models.Model):
-    """One choice of the engine with its score sheet (scheduling.engine.codec of types.Placed); kept also when apply refused it."""
+    """One choice of the engine with its score sheet (scheduling.sheets of types.Placed); kept also when apply refused it."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="decisions")
     attempt = models.PositiveIntegerField()

@@ -27,7 +27,12 @@ LIVE_PHASES = tuple(phase for phase in Phase if phase not in DEAD_PHASES)
 
 
 class Placement(models.Model):
-    """One attempt of one job on one node. `fence` is unique and grows; answers of the agent with another fence change nothing."""
+    """One attempt of one job on one node.
+
+    `fence` is the time of assignment in Unix milliseconds: with the id it names one assignment for ever, also when a restored backup hands
+    out the same id again; answers of the agent with another fence change nothing. `log_bytes` is what is stored, `log_total_bytes` what the
+    agent says the ended attempt wrote.
+    """
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="placements")
     attempt = models.PositiveIntegerField()
@@ -53,6 +58,7 @@ class Placement(models.Model):
     exit_reason = models.CharField(max_length=20, blank=True)
     exit_message = models.CharField(max_length=1000, blank=True)
     log_bytes = models.BigIntegerField(default=0)
+    log_total_bytes = models.BigIntegerField(null=True)
     log_truncated = models.BooleanField(default=False)
 
     class Meta:

@@ -1,0 +1,96 @@
+"""Job status from what people want and how far the system got: one pure function, the only place that knows the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Stage(StrEnum):
+    """How far the present attempt got, as far as a job's status depends on it."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    RUNNING = "running"
+    ENDED = "ended"
+    LOST = "lost"
+
+
+class Ending(StrEnum):
+    """Why an attempt ended, as a closed set (ExitClass without what concerns the job as a whole)."""
+
+    SUCCESS = "success"
+    EXIT_CODE = "exit-code"
+    SIGNAL = "signal"
+    START_FAILED = "start-failed"
+    TIME_LIMIT = "time-limit"
+    LOST_PROCESS = "lost-process"
+    NODE_LOST = "node-lost"
+
+
+class Next(StrEnum):
+    """What follows for the job."""
+
+    PENDING = "pending"
+    STARTING = "starting"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Budget(StrEnum):
+    """Which count a new attempt is taken from."""
+
+    RETRIES = "retries"
+    REQUEUES = "requeues"
+
+
+# What the job itself did wrong is tried again as often as its owner allows; what befell it is tried again on the house, within a bound.
+OWN_FAULTS = frozenset({Ending.EXIT_CODE, Ending.SIGNAL, Ending.START_FAILED})
+MISHAPS = frozenset({Ending.LOST_PROCESS, Ending.NODE_LOST})
+MOST_REQUEUES = 5
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that a job's status depends on. `ending` is set when the stage is ENDED or LOST."""
+
+    stage: Stage
+    cancel_wanted: bool = False
+    ending: Ending | None = None
+    retries_left: int = 0
+    requeues_left: int = 0
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The status that follows, the reason code of the event, and what a new attempt costs."""
+
+    status: Next
+    code: str
+    new_attempt_from: Budget | None = None
+
+
+def derive(now: Situation) -> Derived:
+    """The status of a job that is not final yet; total over all situations."""
+    if now.cancel_wanted:
+        return Derived(Next.CANCELLED, "cancelled")
+    if now.stage is Stage.WAITING:
+        return Derived(Next.PENDING, "waiting")
+    if now.stage is Stage.STARTING:
+        return Derived(Next.STARTING, "placed")
+    if now.stage is Stage.RUNNING:
+        return Derived(Next.RUNNING, "started")
+    return _after_end(now)
+
+
+def _after_end(now: Situation) -> Derived:
+    ending = now.ending or (Ending.NODE_LOST if now.stage is Stage.LOST else Ending.LOST_PROCESS)
+    if ending is Ending.SUCCESS:
+        return Derived(Next.SUCCEEDED, ending.value)
+    if ending in OWN_FAULTS and now.retries_left > 0:
+        return Derived(Next.PENDING, ending.value, Budget.RETRIES)
+    if ending in MISHAPS and now.requeues_left > 0:
+        return Derived(Next.PENDING, ending.value, Budget.REQUEUES)
+    return Derived(Next.FAILED, ending.value)

@@ -1,0 +1,219 @@
+"""The only writer of `Job.status`: each change is a guarded UPDATE and an event in one transaction.
+
+Callers hold the job's row locked (`lock_jobs`) and lock in the order job, placement, node, device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from controlplane.base import clock
+from controlplane.base.tx import Topic, after_commit
+from queues.derive import Budget, Derived, Ending, Next, Situation, Stage, derive
+from queues.models import FINAL_STATUSES, ExitClass, Intent, Job, JobEvent, JobStatus
+from queues.shape import Avoidance, shape_key
+from queues.spec import decode_spec
+
+MOST_PREVIOUS_NODES = 8
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How an attempt ended."""
+
+    ending: Ending
+    code: int | None = None
+    signal: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What the system reached with one attempt. Waits are those of the step just done, in milliseconds."""
+
+    stage: Stage
+    attempt: int
+    node: int | None = None
+    started_at: datetime | None = None
+    image_pull_ms: int = 0
+    start_ms: int = 0
+    exit: Exit | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def lock_jobs(ids: Iterable[int]) -> dict[int, Job]:
+    """The jobs by id, locked in the order of their ids so that no two transactions wait for one another."""
+    rows = Job.objects.select_for_update(no_key=True).filter(pk__in=set(ids)).order_by("pk")
+    return {job.pk: job for job in rows}
+
+
+def is_final(job: Job) -> bool:
+    """Whether the job's status can no longer change."""
+    return job.status in FINAL_STATUSES
+
+
+def record_submission(job: Job, *, actor: str) -> None:
+    """The first event of a job that was just inserted."""
+    _event(job, from_status=None, to_status=JobStatus(job.status), code="submitted", actor=actor)
+    _tell(job, wake=True)
+
+
+def follow(job: Job, progress: Progress) -> bool:
+    """Bring the job's status in line with the progress of its present attempt; False when that changes nothing."""
+    if is_final(job) or progress.attempt != job.attempt:
+        return False
+    derived = derive(
+        Situation(
+            stage=progress.stage,
+            cancel_wanted=job.intent == Intent.CANCEL,
+            ending=progress.exit.ending if progress.exit else None,
+            retries_left=job.retries_left,
+            requeues_left=job.requeues_left,
+        )
+    )
+    if derived.status.value == job.status:
+        return False
+    if derived.new_attempt_from is not None:
+        return _requeue(job, progress, derived)
+    changes = _progress_changes(job, progress, derived.status)
+    return _move(job, derived.status, changes, code=derived.code, details=_details(progress))
+
+
+def cancel(job: Job, *, actor: str) -> bool:
+    """End the job for good at whatever stage; what it booked stays booked until its node confirms. False when it was final already."""
+    if is_final(job):
+        return False
+    now = clock.now()
+    changes = {"intent": Intent.CANCEL, **_final_changes(now), "exit_class": ExitClass.CANCELLED, **_waited(job, now)}
+    return _move(job, Next.CANCELLED, changes, code="cancelled", actor=actor)
+
+
+def remark(job: Job, code: str, details: Mapping[str, Any]) -> None:
+    """An event that changes nothing."""
+    status = JobStatus(job.status)
+    _event(job, from_status=status, to_status=status, code=code, details=details)
+
+
+def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
+    budget = "retries_left" if derived.new_attempt_from is Budget.RETRIES else "requeues_left"
+    previous = [node for node in job.previous_nodes if node != progress.node]
+    if progress.node is not None:
+        previous = [*previous, progress.node][-MOST_PREVIOUS_NODES:]
+    changes: dict[str, Any] = {
+        budget: F(budget) - 1,
+        "attempt": job.attempt + 1,
+        "pending_since": clock.now(),
+        "started_at": None,
+        "image_pull_ms": F("image_pull_ms") + progress.image_pull_ms,
+        "start_ms": F("start_ms") + progress.start_ms,
+        "previous_nodes": previous,
+        "shape": _shape(job, previous),
+    }
+    return _move(job, derived.status, changes, code=derived.code, details=_details(progress))
+
+
+def _shape(job: Job, previous_nodes: list[int]) -> str:
+    avoidance = Avoidance(job.excluded_nodes, job.excluded_devices, previous_nodes)
+    return shape_key(decode_spec(job.spec), queue=job.queue_id, team=job.team_id, avoidance=avoidance)
+
+
+def _progress_changes(job: Job, progress: Progress, status: Next) -> dict[str, Any]:
+    now = clock.now()
+    changes: dict[str, Any] = {
+        **_waited(job, now),
+        "image_pull_ms": F("image_pull_ms") + progress.image_pull_ms,
+        "start_ms": F("start_ms") + progress.start_ms,
+    }
+    if status is Next.RUNNING:
+        changes["started_at"] = progress.started_at or now
+    if status.value in FINAL_STATUSES:
+        changes |= _final_changes(now)
+        changes |= _exit_changes(progress.exit or Exit(Ending.NODE_LOST))
+    return changes
+
+
+def _waited(job: Job, now: datetime) -> dict[str, Any]:
+    """Close the time spent waiting in the queue, if it was running."""
+    if job.pending_since is None:
+        return {}
+    waited_ms = max(0, clock.to_ms(now) - clock.to_ms(job.pending_since))
+    return {"pending_ms": F("pending_ms") + waited_ms, "pending_since": None}
+
+
+def _final_changes(now: datetime) -> dict[str, Any]:
+    return {"finished_at": now}
+
+
+def _exit_changes(exit_: Exit) -> dict[str, Any]:
+    return {
+        "exit_class": ExitClass(exit_.ending.value),
+        "exit_code": exit_.code,
+        "exit_signal": exit_.signal,
+        "exit_message": exit_.message[:1000],
+    }
+
+
+def _details(progress: Progress) -> dict[str, Any]:
+    details = dict(progress.details)
+    if progress.node is not None:
+        details["node"] = progress.node
+    if progress.exit is not None:
+        exit_ = progress.exit
+        details |= {"exit_code": exit_.code, "exit_signal": exit_.signal, "message": exit_.message[:1000]}
+    return details
+
+
+def _move(
+    job: Job,
+    status: Next,
+    changes: Mapping[str, Any],
+    *,
+    code: str,
+    details: Mapping[str, Any] | None = None,
+    actor: str = "",
+) -> bool:
+    """The guarded UPDATE with its event; False when the row is no longer what the caller saw."""
+    if not transaction.get_connection().in_atomic_block:
+        raise transaction.TransactionManagementError("a job's status changes in a transaction only")
+    seen = Job.objects.filter(pk=job.pk, status=job.status, attempt=job.attempt, intent=job.intent)
+    if not seen.update(status=status.value, revision=F("revision") + 1, **changes):
+        return False
+    _event(job, from_status=JobStatus(job.status), to_status=JobStatus(status.value), code=code, details=details, actor=actor)
+    job.refresh_from_db()
+    _tell(job, wake=status is Next.PENDING)
+    return True
+
+
+def _event(
+    job: Job,
+    *,
+    from_status: JobStatus | None,
+    to_status: JobStatus,
+    code: str,
+    details: Mapping[str, Any] | None = None,
+    actor: str = "",
+) -> None:
+    JobEvent.objects.create(
+        job=job,
+        at=clock.now(),
+        attempt=job.attempt,
+        from_status=from_status,
+        to_status=to_status,
+        code=code,
+        details=dict(details or {}),
+        actor=actor,
+    )
+
+
+def _tell(job: Job, *, wake: bool) -> None:
+    after_commit(Topic.HINT, ("job", job.pk))
+    after_commit(Topic.HINT, ("jobs",))
+    after_commit(Topic.HINT, ("queues",))
+    if wake:
+        after_commit(Topic.CYCLE_WAKE)

@@ -1,0 +1,155 @@
+"""Submitting jobs: read, check the team, store once per idempotency key."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import msgspec
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from controlplane.accounts.models import Team, User
+from controlplane.accounts.permissions import Action, require, token_of
+from controlplane.accounts.scoping import visible_teams
+from controlplane.base import clock
+from controlplane.base.problems import Problem
+from controlplane.policy.active import active_policy
+from queues import lifecycle
+from queues.fields import FieldError
+from queues.models import IdempotencyKey, Job, JobStatus, Queue
+from queues.rules import spec_rules
+from queues.shape import shape_key
+from queues.spec import JobSpec, SpecFaults, encode_spec, read_spec
+from queues.wording import fault
+
+LONGEST_KEY = 200
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One request to run a job: who asks, the body as it came, and the Idempotency-Key if there was one."""
+
+    user: User
+    raw: object
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """The job of a submission; `created` is False for the repetition of an earlier one."""
+
+    job: Job
+    created: bool
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A request that may become a job."""
+
+    spec: JobSpec
+    team: Team
+    queue: Queue
+
+
+def accept(submission: Submission) -> Accepted:
+    """Read and check a request without storing anything; Problem 400 names every faulty field."""
+    try:
+        spec = read_spec(submission.raw, spec_rules(active_policy()))
+    except SpecFaults as faults:
+        raise _refused(*faults.errors) from None
+    team = _team(submission.user, spec.team)
+    require(submission.user, Action.JOB_SUBMIT, team=team)
+    queue = Queue.objects.filter(name=spec.queue, closed=False).first()
+    if queue is None:
+        raise _refused(FieldError("queue", "queue-closed"))
+    return Accepted(msgspec.structs.replace(spec, team=team.slug), team, queue)
+
+
+def submit(submission: Submission) -> Submitted:
+    """Store the job; the same key with the same body gives the same job, with another body 422."""
+    accepted = accept(submission)
+    if submission.key is None:
+        with transaction.atomic():
+            return Submitted(_create(accepted, submission.user), created=True)
+    return _submit_once(accepted, submission, _checked_key(submission.key))
+
+
+def unsaved_job(accepted: Accepted, owner: User) -> Job:
+    """The job as it would be stored."""
+    spec, now = accepted.spec, clock.now()
+    return Job(
+        name=spec.name,
+        owner=owner,
+        team=accepted.team,
+        queue=accepted.queue,
+        spec=encode_spec(spec),
+        shape=shape_key(spec, queue=accepted.queue.pk, team=accepted.team.pk),
+        priority=spec.priority,
+        status=JobStatus.PENDING,
+        retries_left=spec.max_retries,
+        submitted_at=now,
+        pending_since=now,
+    )
+
+
+def _create(accepted: Accepted, owner: User) -> Job:
+    job = unsaved_job(accepted, owner)
+    job.save(force_insert=True)
+    lifecycle.record_submission(job, actor=owner.username)
+    return job
+
+
+def _submit_once(accepted: Accepted, submission: Submission, key: str) -> Submitted:
+    body_hash = hashlib.sha256(msgspec.json.encode(submission.raw, order="deterministic")).hexdigest()
+    with transaction.atomic():
+        # A twin that is still being stored makes this insert wait for its commit.
+        IdempotencyKey.objects.bulk_create(
+            [IdempotencyKey(user=submission.user, key=key, body_hash=body_hash)], ignore_conflicts=True
+        )
+        kept = IdempotencyKey.objects.select_related("job").get(user=submission.user, key=key)
+        if kept.body_hash != body_hash:
+            raise Problem(
+                422,
+                "idempotency-key-reused",
+                message=_("This Idempotency-Key was used with another body. Use a new key for a new job."),
+            )
+        if kept.job is not None:
+            return Submitted(kept.job, created=False)
+        job = _create(accepted, submission.user)
+        IdempotencyKey.objects.filter(pk=kept.pk).update(job=job)
+        return Submitted(job, created=True)
+
+
+def _checked_key(key: str) -> str:
+    if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
+        raise _refused(FieldError("Idempotency-Key", "bad-key"))
+    return key
+
+
+def _team(user: User, slug: str | None) -> Team:
+    teams = visible_teams(user).order_by("slug")
+    if slug is not None:
+        team = teams.filter(slug=slug).first()
+        if team is None:
+            raise _refused(FieldError("team", "not-found"))
+        return team
+    own = list(_presumed_teams(user)[:20])
+    if len(own) == 1:
+        return own[0]
+    if not own:
+        raise _refused(FieldError("team", "no-team"))
+    raise _refused(FieldError("team", "team-needed", {"options": ", ".join(team.slug for team in own)}))
+
+
+def _presumed_teams(user: User) -> list[Team]:
+    """The teams a job may belong to when its request names none: the token's, else the user's own, else all that an operator sees."""
+    token = token_of(user)
+    teams = visible_teams(user).order_by("slug")
+    if token is not None and token.team_id is not None:
+        return list(teams)
+    return list(teams.filter(memberships__user=user)) or list(teams)
+
+
+def _refused(*errors: FieldError) -> Problem:
+    return Problem(400, "invalid", errors=[fault(error) for error in errors])

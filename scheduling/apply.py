@@ -1,0 +1,218 @@
+"""Putting decisions into effect: one short transaction each, everything checked again; apply may refuse a decision, never improve one.
+
+Locks: lease (shared) -> job -> the node's desired-state row, under which alone slices and cores of that node are booked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import Sum
+from psycopg import errors as pg
+
+from controlplane.base import clock, locks
+from controlplane.base.locks import LeaseToken
+from inventory.models import Device, DeviceHealth, Node, NodeState
+from queues import lifecycle
+from queues.derive import Stage
+from queues.lifecycle import Progress
+from queues.models import Intent, Job, JobStatus
+from scheduling.backends.agent import bump_epoch
+from scheduling.engine.quantities import precheck_need_mib
+from scheduling.engine.types import WHOLE_MILLI, EnginePolicy, Placed, SliceChoice
+from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Decision, Hold, Outcome, Placement, Slice
+from scheduling.policy_bridge import CyclePolicy
+from scheduling.requests import request_of_job
+from scheduling.sheets import encode_sheet
+
+TAKES_JOBS = (DeviceHealth.HEALTHY, DeviceHealth.SUSPECT)
+MOST_TRIES = 3
+
+
+class StaleCode(StrEnum):
+    """Why a decision no longer holds."""
+
+    JOB_CHANGED = "job-changed"
+    NODE_NOT_READY = "node-not-ready"
+    DEVICE_UNAVAILABLE = "device-unavailable"
+    DEVICE_BUSY = "device-busy"
+    DEVICE_MEMORY = "device-memory"
+    CORES_UNAVAILABLE = "cores-unavailable"
+    CORES_BUSY = "cores-busy"
+    HOST_MEMORY = "host-memory"
+    CONFLICT = "conflict"
+
+
+class StaleDecision(Exception):
+    """The rows no longer allow what was decided."""
+
+    def __init__(self, code: StaleCode) -> None:
+        super().__init__(code.value)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Applying:
+    """What all decisions of one cycle share."""
+
+    lease: LeaseToken
+    cycle: Cycle
+    policy: CyclePolicy
+
+
+def apply_placed(placed: Placed, context: Applying) -> StaleCode | None:
+    """Book and start one placement; the code when the rows refuse it. LeaseLost when this cycle is no longer the only one."""
+    code = _attempt(placed, context)
+    if code is not None:
+        Decision.objects.create(
+            job_id=placed.job,
+            attempt=placed.attempt,
+            cycle=context.cycle,
+            outcome=Outcome.STALE,
+            stale_code=code,
+            policy_number=context.policy.number,
+            sheet=encode_sheet(placed),
+        )
+    return code
+
+
+def _attempt(placed: Placed, context: Applying) -> StaleCode | None:
+    for _try in range(MOST_TRIES):
+        try:
+            with transaction.atomic():
+                _book(placed, context)
+            return None
+        except StaleDecision as stale:
+            return stale.code
+        except IntegrityError:
+            # The constraints saw what the checks could not: somebody else was faster.
+            return StaleCode.CONFLICT
+        except OperationalError as error:
+            if not isinstance(error.__cause__, pg.DeadlockDetected | pg.SerializationFailure):
+                raise
+    return StaleCode.CONFLICT
+
+
+def _book(placed: Placed, context: Applying) -> None:
+    locks.fence_check(context.lease.name, context.lease.token)
+    job = _locked_job(placed)
+    bump_epoch([placed.node])
+    _check_node(placed)
+    # A share asked by compute alone has no memory of its own to pre-check; the engine gives it the part that goes with it.
+    prechecked = request_of_job(job).device_memory_mib is not None
+    _check_devices(placed, context.policy.engine if prechecked else None)
+    placement = _insert(placed)
+    Decision.objects.create(
+        job=job,
+        attempt=placed.attempt,
+        cycle=context.cycle,
+        placement=placement,
+        outcome=Outcome.APPLIED,
+        policy_number=context.policy.number,
+        sheet=encode_sheet(placed),
+    )
+    details = {"placement": placement.pk, "score_ppm": placed.chosen.score_ppm, "candidates": placed.candidates}
+    started = lifecycle.follow(
+        job, Progress(Stage.STARTING, attempt=placed.attempt, node=placed.node, details=details)
+    )
+    if not started:
+        raise StaleDecision(StaleCode.JOB_CHANGED)
+
+
+def _locked_job(placed: Placed) -> Job:
+    job = lifecycle.lock_jobs([placed.job]).get(placed.job)
+    waits = job is not None and job.status == JobStatus.PENDING and job.intent == Intent.RUN
+    if job is None or not waits or job.attempt != placed.attempt:
+        raise StaleDecision(StaleCode.JOB_CHANGED)
+    return job
+
+
+def _check_node(placed: Placed) -> None:
+    node = Node.objects.filter(pk=placed.node).only("state", "observe_only", "memory_mib", "facts").first()
+    if node is None or node.state != NodeState.READY or node.observe_only:
+        raise StaleDecision(StaleCode.NODE_NOT_READY)
+    usable = {cpu["id"] for cpu in node.facts.get("cpus", ()) if cpu["online"]}
+    usable -= set(node.facts.get("reserved_cpus", ()))
+    if not usable.issuperset(placed.cpus):
+        raise StaleDecision(StaleCode.CORES_UNAVAILABLE)
+    if CoreBooking.objects.filter(node_id=placed.node, cpu__in=placed.cpus).exists():
+        raise StaleDecision(StaleCode.CORES_BUSY)
+    if placed.host_memory_mib:
+        live = Placement.objects.filter(node_id=placed.node, phase__in=LIVE_PHASES)
+        booked = live.aggregate(total=Sum("host_memory_mib"))["total"] or 0
+        if booked + placed.host_memory_mib > (node.memory_mib or 0):
+            raise StaleDecision(StaleCode.HOST_MEMORY)
+
+
+def _check_devices(placed: Placed, precheck: EnginePolicy | None) -> None:
+    choices = {choice.device: choice for choice in placed.slices}
+    if not choices:
+        return
+    rows = Device.objects.select_for_update(no_key=True, of=("self",)).filter(pk__in=choices, node_id=placed.node)
+    devices = list(rows.order_by("pk"))
+    if len(devices) != len(choices):
+        raise StaleDecision(StaleCode.DEVICE_UNAVAILABLE)
+    booked = _booked(list(choices), placed.job)
+    for device in devices:
+        _check_device(device, choices[device.pk], booked.get(device.pk, (0, 0)), precheck)
+
+
+def _booked(device_ids: Sequence[int], job: int) -> dict[int, tuple[int, int]]:
+    """Memory and compute taken per device: slices, and what is held for other jobs."""
+    taken: dict[int, tuple[int, int]] = {}
+    holds = Hold.objects.filter(device_id__in=device_ids, until__gt=clock.now()).exclude(beneficiary_id=job)
+    for rows in (Slice.objects.filter(device_id__in=device_ids), holds):
+        for device, memory, compute in rows.values_list("device_id", "memory_mib", "compute_milli"):
+            before = taken.get(device, (0, 0))
+            taken[device] = (before[0] + memory, before[1] + compute)
+    return taken
+
+
+def _check_device(
+    device: Device, choice: SliceChoice, booked: tuple[int, int], precheck: EnginePolicy | None
+) -> None:
+    memory_mib, compute_milli = booked
+    if device.health not in TAKES_JOBS or device.cordoned:
+        raise StaleDecision(StaleCode.DEVICE_UNAVAILABLE)
+    if compute_milli + choice.compute_milli > WHOLE_MILLI:
+        raise StaleDecision(StaleCode.DEVICE_BUSY)
+    if choice.memory_mib == 0:
+        return
+    free_mib = (device.memory_total_mib or 0) - (device.memory_reserved_mib or 0) - memory_mib
+    needed_mib = choice.memory_mib
+    if precheck is not None and choice.compute_milli < WHOLE_MILLI:
+        free_mib -= device.foreign_mib
+        needed_mib = precheck_need_mib(needed_mib, num=precheck.precheck_num, den=precheck.precheck_den)
+    if free_mib < needed_mib:
+        raise StaleDecision(StaleCode.DEVICE_MEMORY)
+
+
+def _insert(placed: Placed) -> Placement:
+    now = clock.now()
+    placement = Placement.objects.create(
+        job_id=placed.job,
+        attempt=placed.attempt,
+        node_id=placed.node,
+        fence=clock.to_ms(now),
+        host_memory_mib=placed.host_memory_mib,
+        read_bandwidth_mib_s=placed.read_bandwidth_mib_s,
+        cpus=list(placed.cpus),
+        loader_cpus=list(placed.loader_cpus),
+        assigned_at=now,
+    )
+    Slice.objects.bulk_create(
+        Slice(
+            placement=placement,
+            device_id=choice.device,
+            memory_mib=choice.memory_mib,
+            compute_milli=choice.compute_milli,
+        )
+        for choice in placed.slices
+    )
+    CoreBooking.objects.bulk_create(
+        CoreBooking(placement=placement, node_id=placed.node, cpu=cpu) for cpu in placed.cpus
+    )
+    return placement

@@ -1,0 +1,1 @@
+"""How placements reach the machines: one module per kind of cluster."""

@@ -1,0 +1,24 @@
+"""Taking locks on live placements in the one allowed order, and giving back what they book."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db.models import QuerySet
+
+from queues import lifecycle
+from queues.models import Job
+from scheduling.models import CoreBooking, Placement, Slice
+
+
+def locked_live(placements: QuerySet[Placement]) -> tuple[dict[int, Job], list[Placement]]:
+    """The jobs and then the placements of a query, locked; what left the query while the jobs were being locked is not among them."""
+    jobs = lifecycle.lock_jobs(placements.values_list("job_id", flat=True))
+    rows = placements.filter(job_id__in=jobs).select_for_update(no_key=True).order_by("pk")
+    return jobs, list(rows)
+
+
+def set_free(placement_ids: Collection[int]) -> None:
+    """Give back devices and cores of placements that ended, in the transaction that ends them."""
+    Slice.objects.filter(placement_id__in=placement_ids).delete()
+    CoreBooking.objects.filter(placement_id__in=placement_ids).delete()

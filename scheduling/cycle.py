@@ -1,0 +1,133 @@
+"""One scheduling cycle: read, plan, apply, in bounded batches under a lease, again until nobody asked for another look."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import structlog
+
+from controlplane.base import clock, locks
+from controlplane.base.locks import LeaseLost, LeaseToken
+from controlplane.base.models import Cluster
+from scheduling.apply import Applying, StaleCode, apply_placed
+from scheduling.engine.plan import plan
+from scheduling.engine.types import PendingJob, Plan, Refusal
+from scheduling.losses import declare_lost_nodes
+from scheduling.models import Cycle
+from scheduling.policy_bridge import CyclePolicy, current_policy
+from scheduling.reasons import store_reasons
+from scheduling.requests import RequestCache, load_pending
+from scheduling.snapshot import SnapshotCache
+
+log = structlog.get_logger(__name__)
+
+LEASE = "cycle"
+LEASE_TTL_S = 30.0
+BATCH = 200
+# A decision that the rows refused is decided anew at once; what is refused time and again waits for the next wake.
+MOST_ROUNDS = 4
+
+
+@dataclass
+class Worker:
+    """What one scheduling process keeps between its cycles."""
+
+    snapshot: SnapshotCache = field(default_factory=SnapshotCache)
+    requests: RequestCache = field(default_factory=RequestCache)
+
+
+@dataclass
+class Tally:
+    """What one cycle did."""
+
+    considered: int = 0
+    placed: int = 0
+    stale: int = 0
+    refusals: dict[str, Refusal] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
+
+
+WORKER = Worker()
+
+
+def run_cycles(holder: str, *, worker: Worker = WORKER) -> int:
+    """Cycles until no wake is unseen; the number of them, 0 when another process is at it. A duplicate call is harmless."""
+    try:
+        return locks.work_under_lease(
+            LEASE, holder=holder, ttl_s=LEASE_TTL_S, work=lambda lease: one_cycle(lease, worker)
+        )
+    except LeaseLost:
+        log.warning("cycle-lease-lost", holder=holder)
+        return 0
+
+
+def one_cycle(lease: LeaseToken, worker: Worker) -> None:
+    """Look at every waiting job once."""
+    if Cluster.objects.filter(paused=True).exists():
+        return
+    declare_lost_nodes()
+    started, cpu_started = clock.monotonic_s(), time.process_time()
+    policy = current_policy()
+    tally = Tally()
+    cycle: Cycle | None = None
+    for _round in range(MOST_ROUNDS):
+        waiting = load_pending(worker.requests)
+        tally.waiting = {shape for _job, shape in waiting}
+        if not waiting:
+            break
+        cycle = cycle or Cycle.objects.create(fencing_token=lease.token)
+        tally.refusals.clear()
+        stale_before = tally.stale
+        _round_of_batches(Applying(lease, cycle, policy), waiting, worker, tally)
+        if tally.stale == stale_before:
+            break
+    store_reasons(tally.refusals, waiting=tally.waiting)
+    if cycle is not None:
+        _finish(cycle, tally, wall_s=clock.monotonic_s() - started, cpu_s=time.process_time() - cpu_started)
+
+
+def _round_of_batches(
+    context: Applying, waiting: list[tuple[PendingJob, str]], worker: Worker, tally: Tally
+) -> None:
+    """Every batch sees what the one before it did, and is committed before the next begins."""
+    shapes = {job.job: shape for job, shape in waiting}
+    jobs = [job for job, _shape in waiting]
+    while jobs:
+        found = _plan(context.policy, jobs, worker, seed=context.lease.token)
+        _apply(found, context, tally)
+        tally.refusals |= {shapes[refusal.job]: refusal for refusal in found.refused}
+        if found.exhausted:
+            return
+        seen = {p.job for p in found.placed} | {r.job for r in found.refused}
+        jobs = [job for job in jobs if job.job not in seen]
+        locks.renew(context.lease, ttl_s=LEASE_TTL_S)
+
+
+def _plan(policy: CyclePolicy, jobs: list[PendingJob], worker: Worker, *, seed: int) -> Plan:
+    now_ms = clock.now_ms()
+    refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
+    with worker.snapshot.lock:
+        state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=refresh_ms)
+        return plan(state, jobs, policy.engine, now_ms=now_ms, seed=seed, limit=BATCH)
+
+
+def _apply(found: Plan, context: Applying, tally: Tally) -> None:
+    tally.considered += found.considered
+    for placed in found.placed:
+        code = apply_placed(placed, context)
+        if code is None:
+            tally.placed += 1
+        elif code is not StaleCode.JOB_CHANGED:
+            tally.stale += 1
+
+
+def _finish(cycle: Cycle, tally: Tally, *, wall_s: float, cpu_s: float) -> None:
+    Cycle.objects.filter(pk=cycle.pk).update(
+        wall_ms=int(wall_s * 1000),
+        cpu_ms=int(cpu_s * 1000),
+        considered=tally.considered,
+        placed=tally.placed,
+        refused=len(tally.refusals),
+        stale=tally.stale,
+    )

@@ -1,0 +1,189 @@
+"""What agents say about their tasks, into placement phases and from there into job status. Repeats and late answers change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from agent.protocol import ExitReason, TaskPhase, TaskState
+from controlplane.base import clock
+from controlplane.base.tx import Topic, after_commit
+from inventory.models import Node
+from queues import lifecycle
+from queues.derive import Ending, Stage
+from queues.lifecycle import Exit, Progress
+from queues.models import Job, JobEvent
+from scheduling.backends.agent import bump_epoch
+from scheduling.bookings import locked_live, set_free
+from scheduling.models import LIVE_PHASES, Phase, Placement
+
+# Phases only move forward; CHECKPOINTING goes back to RUNNING by the server's decision alone, never by a report.
+RANK = {Phase.ASSIGNED: 0, Phase.PREPARING: 1, Phase.RUNNING: 2, Phase.CHECKPOINTING: 3, Phase.STOPPING: 4}
+REPORTED = {
+    TaskPhase.PREPARING: Phase.PREPARING,
+    TaskPhase.RUNNING: Phase.RUNNING,
+    TaskPhase.STOPPING: Phase.STOPPING,
+}
+REACHED_AT = {Phase.PREPARING: "preparing_at", Phase.RUNNING: "running_at", Phase.STOPPING: "stopping_at"}
+ENDINGS = {
+    ExitReason.SIGNALLED: Ending.SIGNAL,
+    ExitReason.START_FAILED: Ending.START_FAILED,
+    ExitReason.TIME_LIMIT: Ending.TIME_LIMIT,
+    # A stop that nobody here asked for befell the job; it did nothing wrong.
+    ExitReason.STOPPED: Ending.LOST_PROCESS,
+    ExitReason.LOST_PROCESS: Ending.LOST_PROCESS,
+}
+LATE = "late-answer"
+LARGEST_INT = 2**31 - 1
+
+
+def observe_tasks(node: Node, tasks: Sequence[TaskState]) -> int:
+    """Take in what the node's agent says of its tasks, inside the report's transaction; how many placements changed.
+
+    An answer counts only for the placement it names, on this node, with its attempt and fence.
+    """
+    if not tasks:
+        return 0
+    said = {task.placement: task for task in tasks}
+    with transaction.atomic():
+        named = Placement.objects.filter(pk__in=said, node_id=node.pk)
+        jobs, placements = locked_live(named.filter(phase__in=LIVE_PHASES))
+        live = {placement.pk for placement in placements}
+        changed = [p for p in placements if _observe(p, jobs[p.job_id], said[p.pk])]
+        if any(p.phase == Phase.RELEASED for p in changed):
+            bump_epoch([node.pk])
+            after_commit(Topic.CYCLE_WAKE)
+        elif changed:
+            after_commit(Topic.HINT, ("node", node.pk))
+        _note_late([task for task in tasks if task.placement not in live], node)
+        return len(changed)
+
+
+def _observe(placement: Placement, job: Job, task: TaskState) -> bool:
+    if (task.attempt, task.fence) != (placement.attempt, placement.fence):
+        _remark_late(job, placement, task)
+        return False
+    if task.phase is TaskPhase.ENDED:
+        if task.started_at_ms is not None:
+            _reach(placement, job, task, Phase.RUNNING)
+        return _end(placement, job, task)
+    return _reach(placement, job, task, REPORTED[task.phase])
+
+
+def _reach(placement: Placement, job: Job, task: TaskState, phase: Phase) -> bool:
+    """Move a placement forward; the process facts are kept up to date meanwhile."""
+    forward = RANK[phase] > RANK[Phase(placement.phase)]
+    now = clock.now()
+    changes: dict[str, Any] = {"uid": _known(task.uid), "pid": _known(task.pid), "adopted": task.adopted}
+    changes = {name: value for name, value in changes.items() if getattr(placement, name) != value}
+    if forward:
+        changes |= {"phase": phase, REACHED_AT[phase]: now}
+    started = RANK[phase] >= RANK[Phase.RUNNING] and placement.running_at is None and task.started_at_ms is not None
+    if forward and (phase is Phase.RUNNING or started):
+        changes["running_at"] = _started_at(placement, task, now)
+    if not changes:
+        return False
+    _write(placement, changes)
+    if "running_at" in changes:
+        _follow_start(placement, job)
+    return True
+
+
+def _started_at(placement: Placement, task: TaskState, now: datetime) -> datetime:
+    """Server time of the start. Only a difference of two of the node's own readings is used: how long an ended task ran."""
+    if task.started_at_ms is None or task.ended_at_ms is None:
+        return now
+    ran_ms = min(max(0, task.ended_at_ms - task.started_at_ms), clock.to_ms(now))
+    return max(placement.assigned_at, now - timedelta(milliseconds=ran_ms))
+
+
+def _follow_start(placement: Placement, job: Job) -> None:
+    assert placement.running_at is not None
+    start_ms = max(0, clock.to_ms(placement.running_at) - clock.to_ms(placement.assigned_at))
+    progress = Progress(
+        Stage.RUNNING,
+        attempt=placement.attempt,
+        node=placement.node_id,
+        started_at=placement.running_at,
+        start_ms=start_ms,
+        details={"placement": placement.pk, "uid": placement.uid, "pid": placement.pid},
+    )
+    lifecycle.follow(job, progress)
+
+
+def _end(placement: Placement, job: Job, task: TaskState) -> bool:
+    """Close a placement for good: exit facts, free bookings, and what follows for the job, in one transaction."""
+    now = clock.now()
+    exit_ = _exit(task)
+    changes = {
+        "phase": Phase.RELEASED,
+        "ended_at": now,
+        "exit_code": exit_.code,
+        "exit_signal": exit_.signal,
+        "exit_reason": task.reason.value if task.reason else "",
+        "exit_message": exit_.message,
+        "log_total_bytes": max(0, task.log_bytes),
+    }
+    if placement.running_at is None:
+        start_ms = max(0, clock.to_ms(now) - clock.to_ms(placement.assigned_at))
+    else:
+        start_ms = 0
+    _write(placement, changes)
+    set_free([placement.pk])
+    progress = Progress(
+        Stage.ENDED,
+        attempt=placement.attempt,
+        node=placement.node_id,
+        start_ms=start_ms,
+        exit=exit_,
+        details={"placement": placement.pk},
+    )
+    lifecycle.follow(job, progress)
+    return True
+
+
+def _exit(task: TaskState) -> Exit:
+    code, signal = _known(task.exit_code), _known(task.signal)
+    ending = ENDINGS.get(task.reason) if task.reason is not None else None
+    if ending is None:
+        # A process that went without a code left nobody to say how.
+        ending = Ending.LOST_PROCESS if code is None else Ending.EXIT_CODE if code else Ending.SUCCESS
+    return Exit(ending, code=code, signal=signal, message=task.message.replace("\x00", "")[:1000])
+
+
+def _known(number: int | None) -> int | None:
+    """A number that fits its column; anything else is unknown."""
+    return number if number is not None and -LARGEST_INT <= number <= LARGEST_INT else None
+
+
+def _write(placement: Placement, changes: dict[str, Any]) -> None:
+    Placement.objects.filter(pk=placement.pk).update(**changes)
+    for name, value in changes.items():
+        setattr(placement, name, value)
+
+
+def _note_late(tasks: Sequence[TaskState], node: Node) -> None:
+    """Answers about placements that are over: a repeated end is normal, anything else is remarked once."""
+    if not tasks:
+        return
+    over = Placement.objects.filter(pk__in=[task.placement for task in tasks], node_id=node.pk)
+    found = {placement.pk: placement for placement in over.select_related("job")}
+    for task in tasks:
+        placement = found.get(task.placement)
+        if placement is None or (placement.phase == Phase.RELEASED and _same_end(placement, task)):
+            continue
+        _remark_late(placement.job, placement, task)
+
+
+def _same_end(placement: Placement, task: TaskState) -> bool:
+    return (task.attempt, task.fence) == (placement.attempt, placement.fence)
+
+
+def _remark_late(job: Job, placement: Placement, task: TaskState) -> None:
+    mark = {"placement": placement.pk, "attempt": task.attempt, "fence": task.fence}
+    if JobEvent.objects.filter(job=job, code=LATE, details__contains=mark).exists():
+        return
+    lifecycle.remark(job, LATE, {**mark, "phase": task.phase.value, "node": placement.node_id})

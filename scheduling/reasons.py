@@ -1,0 +1,43 @@
+"""Why each shape waits, stored once per shape and rewritten only when it has something new to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from controlplane.base import clock
+from controlplane.base.tx import Topic, after_commit
+from scheduling.engine.types import Refusal
+from scheduling.models import ShapeReason
+from scheduling.sheets import encode_sheet
+
+NUMBERS_KEPT = timedelta(minutes=1)
+
+
+def store_reasons(refusals: Mapping[str, Refusal], *, waiting: Iterable[str]) -> None:
+    """Bring the stored reasons in line with what a cycle found: `refusals` by shape, `waiting` all shapes that still have pending jobs."""
+    now = clock.now()
+    known = {reason.shape: reason for reason in ShapeReason.objects.all()}
+    written = [_row(shape, refusal, known.get(shape), now) for shape, refusal in refusals.items()]
+    changed = [row for row in written if row is not None]
+    if changed:
+        ShapeReason.objects.bulk_create(
+            changed,
+            update_conflicts=True,
+            unique_fields=["shape"],
+            update_fields=["code", "refusal", "since", "updated_at"],
+        )
+    gone = known.keys() - set(waiting)
+    if gone:
+        ShapeReason.objects.filter(shape__in=gone).delete()
+    if gone or any(known.get(row.shape) is None or known[row.shape].code != row.code for row in changed):
+        after_commit(Topic.HINT, ("jobs",))
+
+
+def _row(shape: str, refusal: Refusal, known: ShapeReason | None, now: datetime) -> ShapeReason | None:
+    code = refusal.code.value
+    same = known is not None and known.code == code
+    if known is not None and same and now - known.updated_at < NUMBERS_KEPT:
+        return None
+    since = known.since if known is not None and same else now
+    return ShapeReason(shape=shape, code=code, refusal=encode_sheet(refusal), since=since, updated_at=now)

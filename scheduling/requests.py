@@ -1,0 +1,93 @@
+"""From stored jobs to what the engine sees of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from controlplane.base import clock
+from queues.models import Intent, Job, JobStatus
+from queues.shape import NOTHING_AVOIDED, Avoidance
+from queues.spec import WHOLE_MILLI, JobSpec, decode_spec
+from scheduling.engine.types import CpuClass, PendingJob, Request
+
+MOST_REMEMBERED_SHAPES = 20_000
+PENDING_COLUMNS = ("id", "attempt", "queue_id", "team_id", "priority", "submitted_at", "shape")
+
+
+def request_of(spec: JobSpec, avoidance: Avoidance = NOTHING_AVOIDED) -> Request:
+    """The engine's view of a specification."""
+    resources = spec.resources
+    # None is a share that follows from the memory (0 for the engine); a job without devices asks for no share at all.
+    memory_only = 0 if resources.wants_devices else WHOLE_MILLI
+    return Request(
+        devices=resources.devices,
+        device_memory_mib=resources.device_memory_mib,
+        device_compute_milli=memory_only if resources.device_compute_milli is None else resources.device_compute_milli,
+        models=tuple(resources.device_models),
+        splittable=resources.splittable,
+        shareable=resources.shareable,
+        cores=resources.cores,
+        cpu_class=CpuClass(spec.cpu_class.value),
+        host_memory_mib=resources.memory_mib,
+        read_bandwidth_mib_s=resources.read_bandwidth_mib_s,
+        node_labels=tuple(sorted(spec.node_labels.items())),
+        node_sets=tuple(spec.node_sets),
+        datasets=tuple(spec.datasets),
+        previous_nodes=tuple(avoidance.previous_nodes),
+        excluded_nodes=tuple(avoidance.excluded_nodes),
+        excluded_devices=tuple(avoidance.excluded_devices),
+    )
+
+
+def request_of_job(job: Job) -> Request:
+    """The engine's view of one stored job."""
+    avoidance = Avoidance(job.excluded_nodes, job.excluded_devices, job.previous_nodes)
+    return request_of(decode_spec(job.spec), avoidance)
+
+
+@dataclass
+class RequestCache:
+    """Requests by shape key; a shape names its request completely, so an entry never goes stale."""
+
+    by_shape: dict[str, Request] = field(default_factory=dict)
+
+    def load(self, shapes: Sequence[str]) -> None:
+        """Make sure that the requests of these shapes are here; one query for all that are not."""
+        missing = set(shapes) - self.by_shape.keys()
+        if not missing:
+            return
+        if len(self.by_shape) + len(missing) > MOST_REMEMBERED_SHAPES:
+            self.by_shape.clear()
+            missing = set(shapes)
+        for job in Job.objects.filter(shape__in=missing).order_by("shape").distinct("shape"):
+            self.by_shape[job.shape] = request_of_job(job)
+
+
+def load_pending(cache: RequestCache) -> list[tuple[PendingJob, str]]:
+    """All jobs that wait for a place, each with its shape key; two queries at most."""
+    waiting = Job.objects.filter(status=JobStatus.PENDING, intent=Intent.RUN)
+    rows = list(waiting.values_list(*PENDING_COLUMNS))
+    cache.load([row[-1] for row in rows])
+    # A job whose shape changed between the two queries is looked at next time.
+    known = (row for row in rows if row[-1] in cache.by_shape)
+    return [(_pending(row, cache.by_shape[row[-1]]), row[-1]) for row in known]
+
+
+def pending_job(job: Job) -> PendingJob:
+    """One stored job for the engine."""
+    row = tuple(getattr(job, name) for name in PENDING_COLUMNS)
+    return _pending(row, request_of_job(job))
+
+
+def _pending(row: tuple, request: Request) -> PendingJob:
+    job, attempt, queue, team, priority, submitted_at, _shape = row
+    return PendingJob(
+        job=job,
+        attempt=attempt,
+        queue=queue,
+        team=team,
+        priority=priority,
+        submitted_at_ms=clock.to_ms(submitted_at),
+        request=request,
+    )

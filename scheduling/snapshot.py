@@ -1,0 +1,194 @@
+"""Rows into the engine's view of the cluster, read again only for the nodes that changed.
+
+A node's version is the pair (Node.revision, DesiredState.epoch): every change that scheduling may see raises one of them in its own
+transaction, under the lock of that row. Versions are compared node by node for equality, so no commit is missed however late it comes -
+unlike one watermark over all rows, which a slow transaction with a lower number slips under. Versions are read before the rows: rows
+newer than their version are read once more, older ones cannot be.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Sum
+
+from inventory.models import Device, DeviceLink, Node, NodeState
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import CpuInfo, DeviceHealth, DeviceInfo, LinkInfo, NodeInfo
+from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
+
+Version = tuple[int, int]
+# Above this share of changed nodes one build is cheaper than many updates.
+REBUILD_ABOVE = 0.25
+HEALTH = {health.name.lower(): health for health in DeviceHealth}
+
+
+def load_versions() -> dict[int, Version]:
+    """The version of every node; one query."""
+    rows = Node.objects.values_list("id", "revision", "desired__epoch")
+    return {node: (revision, epoch or 0) for node, revision, epoch in rows}
+
+
+def load_nodes(ids: Collection[int] | None = None) -> list[NodeInfo]:
+    """These nodes, or all, as the engine sees them; six queries however many there are."""
+    rows = _of(Node.objects.all(), "id", ids).values(
+        "id", "name", "node_set__name", "state", "observe_only", "labels", "memory_mib", "facts"
+    )
+    parts = _Parts.load(ids)
+    return [_node(row, parts) for row in rows]
+
+
+@dataclass
+class _Parts:
+    """What belongs to nodes, by node id."""
+
+    devices: dict[int, list[DeviceInfo]]
+    links: dict[int, list[LinkInfo]]
+    cpus: dict[int, set[int]]
+    placed: dict[int, tuple[int, int]]
+
+    @classmethod
+    def load(cls, ids: Collection[int] | None) -> _Parts:
+        return cls(devices=_devices(ids), links=_links(ids), cpus=_booked_cpus(ids), placed=_booked_host(ids))
+
+
+def _of(queryset: Any, column: str, ids: Collection[int] | None) -> Any:
+    return queryset if ids is None else queryset.filter(**{f"{column}__in": ids})
+
+
+def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
+    node, facts = row["id"], row["facts"]
+    memory_booked_mib, bandwidth = parts.placed.get(node, (0, 0))
+    return NodeInfo(
+        node=node,
+        name=row["name"],
+        node_set=row["node_set__name"],
+        not_ready=None if row["state"] == NodeState.READY else row["state"],
+        observe_only=row["observe_only"],
+        labels=tuple(sorted(row["labels"].items())),
+        memory_mib=row["memory_mib"] or 0,
+        memory_booked_mib=memory_booked_mib,
+        cpus=_cpus(facts, parts.cpus.get(node, frozenset())),
+        devices=tuple(parts.devices.get(node, ())),
+        links=tuple(parts.links.get(node, ())),
+        images=tuple(facts.get("images", ())),
+        datasets=tuple(facts.get("datasets", ())),
+        read_bandwidth_booked_mib_s=bandwidth,
+    )
+
+
+def _cpus(facts: dict[str, Any], booked: Collection[int]) -> tuple[CpuInfo, ...]:
+    reserved = frozenset(facts.get("reserved_cpus", ()))
+    return tuple(
+        CpuInfo(
+            cpu=cpu["id"],
+            core=cpu["core"],
+            socket=cpu["socket"],
+            numa=cpu["numa"],
+            max_mhz=cpu["max_mhz"],
+            online=cpu["online"],
+            reserved=cpu["id"] in reserved,
+            booked=cpu["id"] in booked,
+        )
+        for cpu in facts.get("cpus", ())
+    )
+
+
+def _devices(ids: Collection[int] | None) -> dict[int, list[DeviceInfo]]:
+    slices = _of(Slice.objects.all(), "device__node_id", ids).order_by().values("device_id")
+    booked = {
+        row["device_id"]: (row["memory"], row["compute"])
+        for row in slices.annotate(memory=Sum("memory_mib"), compute=Sum("compute_milli"))
+    }
+    found: dict[int, list[DeviceInfo]] = defaultdict(list)
+    rows = _of(Device.objects.all(), "node_id", ids).order_by("node_id", "index", "id")
+    for row in rows.values(
+        "id", "node_id", "index", "model", "memory_total_mib", "memory_reserved_mib", "foreign_mib", "numa_node",
+        "cpu_affinity", "health", "cordoned", "reading__memory_used_mib",
+    ):  # fmt: skip
+        found[row["node_id"]].append(_device(row, *booked.get(row["id"], (0, 0))))
+    return found
+
+
+def _device(row: dict[str, Any], memory_mib: int, compute_milli: int) -> DeviceInfo:
+    return DeviceInfo(
+        device=row["id"],
+        index=row["index"],
+        model=row["model"],
+        memory_total_mib=row["memory_total_mib"],
+        memory_reserved_mib=row["memory_reserved_mib"] or 0,
+        memory_booked_mib=memory_mib,
+        memory_used_mib=row["reading__memory_used_mib"],
+        compute_booked_milli=compute_milli,
+        foreign_mib=row["foreign_mib"],
+        numa=row["numa_node"],
+        cpu_affinity=tuple(row["cpu_affinity"] or ()),
+        health=HEALTH[row["health"]],
+        cordoned=row["cordoned"],
+    )
+
+
+def _links(ids: Collection[int] | None) -> dict[int, list[LinkInfo]]:
+    found: dict[int, list[LinkInfo]] = defaultdict(list)
+    rows = _of(DeviceLink.objects.all(), "node_id", ids).order_by("first_id", "second_id")
+    for node, *link in rows.values_list("node_id", "first_id", "second_id", "kind", "lanes", "bandwidth_mb_s"):
+        found[node].append(LinkInfo(*link))
+    return found
+
+
+def _booked_cpus(ids: Collection[int] | None) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = defaultdict(set)
+    for node, cpu in _of(CoreBooking.objects.all(), "node_id", ids).values_list("node_id", "cpu"):
+        found[node].add(cpu)
+    return found
+
+
+def _booked_host(ids: Collection[int] | None) -> dict[int, tuple[int, int]]:
+    live = _of(Placement.objects.filter(phase__in=LIVE_PHASES), "node_id", ids).order_by().values("node_id")
+    rows = live.annotate(memory=Sum("host_memory_mib"), bandwidth=Sum("read_bandwidth_mib_s"))
+    return {row["node_id"]: (row["memory"], row["bandwidth"]) for row in rows}
+
+
+@dataclass
+class SnapshotCache:
+    """The last view of the cluster in this process. `lock` is held while the state is refreshed or planned on."""
+
+    state: ClusterState = field(default_factory=lambda: ClusterState.build(()))
+    versions: dict[int, Version] = field(default_factory=dict)
+    whole_at_ms: int | None = None
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def refresh(self, *, now_ms: int, whole_every_ms: int) -> ClusterState:
+        """The state as committed now. Readings raise no version, so everything is read again every `whole_every_ms`."""
+        with self.lock:
+            versions = load_versions()
+            if self.whole_at_ms is None or not 0 <= now_ms - self.whole_at_ms < whole_every_ms:
+                self._replace(load_nodes())
+                self.whole_at_ms = now_ms
+            else:
+                self._catch_up(versions)
+            self.versions = versions
+            return self.state
+
+    def _catch_up(self, versions: dict[int, Version]) -> None:
+        changed = {node for node, version in versions.items() if self.versions.get(node) != version}
+        for gone in self.versions.keys() - versions.keys():
+            self.state.remove(gone)
+        if not changed:
+            return
+        infos = load_nodes(changed)
+        if len(infos) > REBUILD_ABOVE * len(versions):
+            self._replace([*(info for info in self.state.infos if info.node not in changed), *infos])
+            return
+        for info in infos:
+            self.state.update(info)
+
+    def _replace(self, infos: Iterable[NodeInfo]) -> None:
+        """A whole new state, unless nothing differs: then the old one keeps its version and what was computed for it."""
+        fresh = sorted(infos, key=lambda info: info.node)
+        if fresh != self.state.infos:
+            self.state = ClusterState.build(fresh)

@@ -1,0 +1,28 @@
+"""Celery entry points: each looks at the rows and does what is left to do, so a second delivery does nothing."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from celery import shared_task
+
+from scheduling.cycle import run_cycles
+from scheduling.losses import declare_lost_nodes
+
+
+def holder_name() -> str:
+    """Who holds the cycle's lease, for people who look."""
+    return f"{socket.gethostname()[:60]}:{os.getpid()}"
+
+
+@shared_task(name="scheduling.tasks.run_cycle")
+def run_cycle() -> None:
+    """Schedule until no wake is unseen."""
+    run_cycles(holder_name())
+
+
+@shared_task(name="scheduling.tasks.declare_lost")
+def declare_lost() -> None:
+    """Give up the placements of nodes that are lost."""
+    declare_lost_nodes()
