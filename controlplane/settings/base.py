@@ -21,7 +21,7 @@ def _secret_key() -> str:
     path = os.environ.get("HEADRACE_SECRET_KEY_FILE")
     if path:
         return Path(path).read_text(encoding="ascii").strip()
-    # Without a key file nothing signed survives a restart: good enough for commands, wrong for servers, which `manage.py up` gives one.
+    # Without a key file nothing signed survives a restart: enough for commands; `manage.py up` gives servers one.
     return secrets.token_urlsafe(50)
 
 
@@ -156,6 +156,8 @@ REST_KNOX = {
     "AUTH_HEADER_PREFIX": "Bearer",
 }
 KNOX_TOKEN_MODEL = "accounts.ApiToken"
+# knox has only the token table that ours replaces; its migrations would still make it.
+MIGRATION_MODULES = {"knox": None}
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "controlplane.accounts.authentication.TokenAuthentication",
