@@ -25,7 +25,8 @@ class CoreMap:
 
     of_cpu: Ints
     size: Ints
-    numa: Ints
+    numas: Ints
+    numa_of_core: Ints
     mhz: Ints
     rows: tuple[Ints, ...]
 
@@ -93,19 +94,20 @@ def _core_map(state: ClusterState, node: int) -> CoreMap:
     np.maximum.at(mhz, of_cpu, cpu.mhz)
     rows = tuple(np.flatnonzero(of_cpu == core) for core in range(len(found)))
     numa = np.array([cpu.numa[members[0]] for members in rows], dtype=np.int64)
-    return CoreMap(of_cpu, np.bincount(of_cpu, minlength=len(found)).astype(np.int64), numa, mhz, rows)
+    numas, numa_of_core = np.unique(numa, return_inverse=True)
+    size = np.bincount(of_cpu, minlength=len(found)).astype(np.int64)
+    return CoreMap(of_cpu, size, numas, numa_of_core.astype(np.int64), mhz, rows)
 
 
 def _numa_ranks(cores: CoreMap, free: Ints, wanted: int, near: Sequence[int]) -> Ints:
     """Place of each core's NUMA node in the written order."""
-    numas, of_core = np.unique(cores.numa, return_inverse=True)
-    held = np.bincount(of_core, weights=free, minlength=len(numas)).astype(np.int64)
+    held = np.bincount(cores.numa_of_core, weights=free, minlength=len(cores.numas)).astype(np.int64)
     keys = [
         (bool(near) and numa not in near, count < wanted, count if count >= wanted else -count, numa)
-        for numa, count in zip(numas.tolist(), held.tolist(), strict=True)
+        for numa, count in zip(cores.numas.tolist(), held.tolist(), strict=True)
     ]
     rank = {key: place for place, key in enumerate(sorted(keys))}
-    return np.array([rank[key] for key in keys], dtype=np.int64)[of_core]
+    return np.array([rank[key] for key in keys], dtype=np.int64)[cores.numa_of_core]
 
 
 def _fill(order: Sequence[int], free: Sequence[int], ranks: Sequence[int], wanted: int) -> list[int]:

@@ -12,10 +12,8 @@ from scheduling.engine.filters.cut import Cut
 from scheduling.engine.frame import Frame
 from scheduling.engine.links import best_subset
 from scheduling.engine.quantities import Bools, Ints
-from scheduling.engine.rows import Rows, rows_of_nodes
+from scheduling.engine.rows import MASK_BITS, Rows, rows_of_nodes
 from scheduling.engine.shapes import Demand
-
-_MASK_BITS = 62
 
 
 def fit(frame: Frame, demand: Demand, filtered: Filtered) -> Rows:
@@ -58,7 +56,9 @@ def _padded(columns: Ints, width: int, filler: int) -> Ints:
 
 def _choose(frame: Frame, demand: Demand, cut: Cut, pools: Ints) -> Ints:
     """Device rows, one line per pool, ascending."""
-    offered = cut.devices & np.isin(frame.device_pool, pools)
+    asked = np.zeros(len(frame.pools), dtype=np.bool_)
+    asked[pools] = True
+    offered = cut.devices & asked[frame.device_pool]
     if cut.count == 1 and not demand.whole:
         return _tightest(frame, demand, offered)
     return _best_linked(frame, cut.count, _preferred(frame, demand, offered, cut.count), pools)
@@ -120,7 +120,7 @@ def _masks(frame: Frame, offered: Bools, pools: Ints) -> list[int]:
     """Per pool the offered positions as a bit mask."""
     rows = np.flatnonzero(offered)
     position, pool = frame.device.position[rows], frame.device_pool[rows]
-    if len(position) and int(position.max()) >= _MASK_BITS:
+    if len(position) and int(position.max()) >= MASK_BITS:
         large = dict.fromkeys(pools.tolist(), 0)
         for p, bit in zip(pool.tolist(), position.tolist(), strict=True):
             large[p] |= 1 << bit

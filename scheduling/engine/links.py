@@ -91,8 +91,12 @@ def best_subset(layout: Layout, available: int, count: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=65_536)
-def subset_ppm(layout: Layout, subset: tuple[int, ...]) -> int:
-    """Link value of a subset: the mean of its average and its weakest pair; PPM for a single device."""
+def subset_ppm(layout: Layout, mask: int) -> int:
+    """Link value of the positions of a bit mask: the mean of average and weakest pair; PPM for a single device."""
+    return _subset_ppm(layout, [position for position in range(layout.size) if mask >> position & 1])
+
+
+def _subset_ppm(layout: Layout, subset: Sequence[int]) -> int:
     if len(subset) < 2:
         return PPM
     pairs = [layout.values[a * layout.size + b] for a, b in combinations(subset, 2)]
@@ -143,7 +147,7 @@ def _grown_subset(layout: Layout, positions: Sequence[int], count: int) -> tuple
     result.
     """
     grown = {_grow(layout, positions, start, count) for start in positions}
-    return min(grown, key=lambda subset: (-subset_ppm(layout, subset), subset))
+    return min(grown, key=lambda subset: (-_subset_ppm(layout, subset), subset))
 
 
 def _grow(layout: Layout, positions: Sequence[int], start: int, count: int) -> tuple[int, ...]:

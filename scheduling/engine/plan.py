@@ -17,7 +17,6 @@ from scheduling.engine.scores.scale import Scale, worth_of_models
 from scheduling.engine.shapes import Shapes, demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
-    PPM,
     Candidate,
     EnginePolicy,
     ExpectedShape,
@@ -26,7 +25,6 @@ from scheduling.engine.types import (
     Plan,
     Refusal,
     SliceChoice,
-    TermScore,
 )
 
 _RUNNERS_UP = 2
@@ -148,12 +146,7 @@ class Planner:
         return tuple(SliceChoice(device, memory, milli) for device, memory, milli in given)
 
     def _candidate(self, choice: Choice, cores: Sequence[int]) -> Candidate:
-        weights = self._policy.weights_ppm
-        used = [term for term, _ in scores.terms_in_use(weights)]
-        terms = tuple(
-            TermScore(term, value, weights[term], weights[term] * value // PPM)
-            for term, value in zip(used, choice.values_ppm, strict=True)
-        )
+        terms = scores.term_scores(self._policy.weights_ppm, choice.values_ppm)
         node = int(self.ledger.node.id[choice.node])
         return Candidate(node, choice.score_ppm, terms, self._slices(choice), self._cpu_numbers(cores))
 

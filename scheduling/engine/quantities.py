@@ -27,11 +27,12 @@ def free_mib(device: DeviceInfo) -> int:
     """Allocatable memory that is neither booked, nor used beyond its booking, nor foreign; never negative, 0 when the
     total is unknown.
 
-    Jobs that use more than they booked keep what they use: booked + foreign, or the whole measured use if that is
-    more.
+    Jobs that use more than they booked keep what they use: booked + foreign, or the whole measured use if that is more.
+    Without a booking there is no job that could; what is used then counts only as far as it is foreign.
     """
     taken = device.memory_booked_mib + device.foreign_mib
-    if device.memory_used_mib is not None:
+    has_jobs = device.memory_booked_mib > 0 or device.compute_booked_milli > 0
+    if has_jobs and device.memory_used_mib is not None:
         taken = max(taken, device.memory_used_mib)
     return max(0, allocatable_mib(device.memory_total_mib, device.memory_reserved_mib) - taken)
 

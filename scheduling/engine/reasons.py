@@ -115,7 +115,7 @@ def _device_gap(frame: Frame, demand: Demand, code: ReasonCode) -> _Gap:
     """For a job that may take several numbers of devices, per node the number that leaves the least shortfall."""
     best: _Gap | None = None
     for cut in filters.open_cuts(frame, demand):
-        _narrow_until(frame, demand, cut, code)
+        filters.narrow_until(frame, demand, cut, code)
         gap = _gap_of_cut(frame, demand, cut, code)
         if best is None:
             best = gap
@@ -126,13 +126,6 @@ def _device_gap(frame: Frame, demand: Demand, code: ReasonCode) -> _Gap:
             best.devices = np.where(better[frame.device_node], gap.devices, best.devices)
     assert best is not None
     return best
-
-
-def _narrow_until(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> None:
-    for passed, narrow in filters.ON_DEVICES:
-        if passed is code:
-            return
-        narrow(frame, demand, cut)
 
 
 def _gap_of_cut(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> _Gap:

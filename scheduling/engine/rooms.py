@@ -97,7 +97,7 @@ class Rooms:
         """How many pieces of each shape fit on these devices with these amounts free."""
         fixed = self._statics
         idle = (compute_free == WHOLE_MILLI) & fixed.clean[:, rows]
-        by_compute = compute_free // fixed.milli[:, rows]
+        by_compute = np.maximum(compute_free, 0) // fixed.milli[:, rows]
         memory, need = fixed.memory[:, rows], fixed.need[:, rows]
         by_memory = np.where(free >= need, (free - need) // np.maximum(memory, 1) + 1, 0)
         shared = np.where(memory > 0, np.minimum(by_compute, by_memory), by_compute)

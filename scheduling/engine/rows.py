@@ -12,6 +12,9 @@ from scheduling.engine.frame import Frame
 from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.types import UNKNOWN
 
+# Positions below this fit into an int64 as bits; larger pools take the slow way.
+MASK_BITS = 62
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
@@ -40,6 +43,15 @@ class Rows:
         if self.chosen.shape[1] == 0 or len(column) == 0:
             return np.full(self.chosen.shape, absent, dtype=np.int64)
         return np.where(self.given, column[self.chosen], absent)
+
+    def position_masks(self, frame: Frame) -> list[int]:
+        """The chosen positions of each row's pool as a bit mask."""
+        positions = np.where(self.given, self.chosen - frame.pool_start[self.pool][:, None], UNKNOWN)
+        if positions.max(initial=0) < MASK_BITS:
+            bits = np.where(self.given, np.int64(1) << np.maximum(positions, 0), 0)
+            masks: list[int] = bits.sum(axis=1).tolist()
+            return masks
+        return [sum(1 << p for p in line if p >= 0) for line in positions.tolist()]
 
 
 def rows_of_nodes(nodes: Ints) -> Rows:

@@ -100,6 +100,14 @@ def open_cuts(frame: Frame, demand: Demand) -> Sequence[Cut]:
     return [cut_of(frame, demand, count) for count in demand.device_counts(largest)]
 
 
+def narrow_until(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> None:
+    """Let the device filters before `code` narrow the cut (all of them for a later code)."""
+    for passed, narrow in ON_DEVICES:
+        if passed is code:
+            return
+        narrow(frame, demand, cut)
+
+
 def counts(verdicts: Ints) -> Ints:
     """How many nodes each filter removed, by filter number; the last entry counts those that passed."""
     return np.bincount(verdicts, minlength=PASSED + 1).astype(np.int64)

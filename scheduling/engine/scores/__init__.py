@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from scheduling.engine.rows import Rows
 from scheduling.engine.scores import affinity, balance, fragmentation, power, resource_fit, topology
 from scheduling.engine.scores.scale import Scale
 from scheduling.engine.shapes import Demand
-from scheduling.engine.types import PPM, Term
+from scheduling.engine.types import PPM, Term, TermScore
 
 Value = Callable[[Frame, Demand, Rows, Scale], Ints]
 
@@ -29,6 +29,14 @@ TERMS: tuple[tuple[Term, Value], ...] = (
 def terms_in_use(weights_ppm: dict[Term, int]) -> tuple[tuple[Term, Value], ...]:
     """Terms with a weight; the others are not computed."""
     return tuple((term, value) for term, value in TERMS if weights_ppm.get(term, 0) > 0)
+
+
+def term_scores(weights_ppm: dict[Term, int], values_ppm: Sequence[int]) -> tuple[TermScore, ...]:
+    """The score sheet of a row; each contribution is rounded down, so their sum may be a few ppm below the score."""
+    return tuple(
+        TermScore(term, value, weights_ppm[term], weights_ppm[term] * value // PPM)
+        for (term, _), value in zip(terms_in_use(weights_ppm), values_ppm, strict=True)
+    )
 
 
 def score(frame: Frame, demand: Demand, rows: Rows, scale: Scale) -> tuple[Ints, Ints]:

@@ -44,12 +44,11 @@ def _near_cores(frame: Frame, demand: Demand, rows: Rows) -> Ints:
 
 def _links(frame: Frame, rows: Rows) -> Ints:
     layouts = frame.pool.layout[rows.pool].tolist()
-    positions = (rows.chosen - frame.pool_start[rows.pool][:, None]).tolist()
-    memo: dict[tuple[int, tuple[int, ...]], int] = {}
-    found = []
-    for number, line in zip(layouts, positions, strict=True):
-        key = (number, tuple(position for position in line if position >= 0))
-        if key not in memo:
-            memo[key] = subset_ppm(layout_number(frame.state.interned, number), key[1])
-        found.append(memo[key])
-    return np.array(found, dtype=np.int64)
+    memo: dict[tuple[int, int], int] = {}
+    found = np.empty(len(rows), dtype=np.int64)
+    for row, key in enumerate(zip(layouts, rows.position_masks(frame), strict=True)):
+        value = memo.get(key)
+        if value is None:
+            value = memo[key] = subset_ppm(layout_number(frame.state.interned, key[0]), key[1])
+        found[row] = value
+    return found
