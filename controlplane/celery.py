@@ -34,7 +34,7 @@ app.conf.update(
     broker_url=_broker_url(),
     broker_connection_retry_on_startup=True,
     broker_connection_timeout=1,
-    # max_retries bounds how long a publisher waits for a dead server; workers reconnect for ever by broker_connection_max_retries.
+    # Short for publishers, which wait for a dead server inside a request; workers reconnect for ever by themselves.
     broker_transport_options={
         "visibility_timeout": 300,
         "socket_connect_timeout": 0.5,

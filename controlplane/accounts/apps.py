@@ -1,5 +1,7 @@
 """Django app configuration."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -8,3 +10,7 @@ class AccountsConfig(AppConfig):
 
     name = "controlplane.accounts"
     label = "accounts"
+
+    def ready(self) -> None:
+        # Registers itself with the schema generator by being loaded.
+        import_module("controlplane.accounts.schema")

@@ -22,7 +22,10 @@ def record(
     target: Model | tuple[str, object] | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """`who` is a request, a user, or the name of a part of the system; `target` an object or (type, id). Details must be JSON, without secrets."""
+    """`who` is a request, a user, or the name of a part of the system; `target` an object or (type, id).
+
+    Details must be JSON, without secrets.
+    """
     actor, name, address = _actor(who)
     target_type, target_id = _target(target)
     AuditEntry.objects.create(

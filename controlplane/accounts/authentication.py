@@ -7,7 +7,9 @@ from datetime import timedelta
 import knox.auth
 from django.db.models import Q
 from django.utils import translation
+from knox.crypto import hash_token
 from rest_framework import authentication
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from controlplane.accounts.models import ApiToken, User
@@ -39,6 +41,18 @@ class TokenAuthentication(knox.auth.TokenAuthentication):
         note_use(token)
         speak_language_of(user)
         return user, token
+
+    def authenticate_credentials(self, token: bytes) -> tuple[User, ApiToken]:
+        """One query by the whole hash; expired tokens stay listed until their owner removes them."""
+        text = token.decode("ascii", errors="replace")
+        found = ApiToken.objects.select_related("user").filter(digest=hash_token(text)).first()
+        if (
+            found is None
+            or not found.user.is_active
+            or (found.expiry is not None and found.expiry <= clock.now())
+        ):
+            raise AuthenticationFailed
+        return found.user, found
 
 
 def note_use(token: ApiToken) -> None:

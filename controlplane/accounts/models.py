@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models.functions import Lower
 from knox.models import AbstractAuthToken
 from knox.settings import CONSTANTS
 
@@ -39,6 +40,19 @@ class User(AbstractUser):
 
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
     language = models.CharField(max_length=10, choices=settings.LANGUAGES, blank=True)
+
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            # Sign-in takes both in any case, so both must be unique in any case.
+            models.UniqueConstraint(Lower("username"), name="user_name_once"),
+            models.UniqueConstraint(Lower("email"), condition=~models.Q(email=""), name="user_email_once"),
+        ]
+
+    @property
+    def team_roles(self) -> list[dict[str, str]]:
+        """The teams of this user by name; prefetch `memberships__team` for lists."""
+        found = sorted(self.memberships.all(), key=lambda m: m.team.slug)
+        return [{"slug": m.team.slug, "name": m.team.name, "role": m.role} for m in found]
 
 
 class Team(models.Model):

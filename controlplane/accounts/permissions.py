@@ -61,7 +61,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may; `scope` is what a token needs on top (None: never by token); `own` limits plain members to what they own."""
+    """Who may; `scope` is what a token needs on top (None: never by token); `own` limits members to what they own."""
 
     grades: frozenset[Grade]
     scope: Scope | None
@@ -112,14 +112,25 @@ def token_of(user: User) -> ApiToken | None:
 
 
 def grades_of(user: User, team: Team | None = None) -> frozenset[Grade]:
-    """The grades of a user, within `team` or, without one, in any of the user's teams. Everybody signed in is at least MEMBER somewhere."""
-    if user.role == Role.ADMIN:
+    """The grades of a user, within `team` or, without one, in any of the user's teams.
+
+    Who has no team yet is MEMBER of nothing in particular. A token narrowed to one team has no power over the cluster.
+    """
+    token = token_of(user)
+    narrow = token.team_id if token else None
+    if narrow is None and user.role == Role.ADMIN:
         return frozenset({Grade.ADMIN})
-    grades = {Grade.OPERATOR} if user.role == Role.OPERATOR else set()
-    memberships = [m for m in _memberships(user) if team is None or m.team_id == team.pk]
-    if team is None or memberships:
+    grades = {Grade.OPERATOR} if narrow is None and user.role == Role.OPERATOR else set()
+    roles = {
+        m.role
+        for m in _memberships(user)
+        if narrow in (None, m.team_id) and (team is None or m.team_id == team.pk)
+    }
+    if narrow is not None and user.role == Role.ADMIN:
+        roles.add(TeamRole.LEAD)
+    if team is None or roles:
         grades.add(Grade.MEMBER)
-    if any(m.role == TeamRole.LEAD for m in memberships):
+    if TeamRole.LEAD in roles:
         grades.add(Grade.LEAD)
     return frozenset(grades)
 
@@ -133,7 +144,7 @@ def _memberships(user: User) -> list[Any]:
 
 
 def allows(user: User, action: Action, *, team: Team | None = None, owner: Model | None = None) -> bool:
-    """Whether the table lets this user (and the token in use) do `action`, for objects also given their team and owner."""
+    """Whether the table lets this user (and the token in use) do `action`; objects are asked with team and owner."""
     if not user.is_authenticated or not user.is_active:
         return False
     rule, token = PERMISSIONS[action], token_of(user)
@@ -152,7 +163,7 @@ def _token_allows(token: ApiToken, rule: Rule, team: Team | None) -> bool:
 
 
 def require(user: User, action: Action, *, team: Team | None = None, owner: Model | None = None) -> None:
-    """403 `forbidden` unless `allows`; for objects whose existence the caller may know (others were not found by scoping)."""
+    """403 `forbidden` unless `allows`; for objects that the caller may see (others were not found by scoping)."""
     if not allows(user, action, team=team, owner=owner):
         raise Problem(403, "forbidden", params={"action": action.value})
 
@@ -181,5 +192,5 @@ def permission_for(action: Action) -> type[ActionPermission]:
 
 
 def permissions_by_method(**actions: Action) -> type[ActionPermission]:
-    """A permission class for a view with one action per method: `permissions_by_method(GET=Action.A, POST=Action.B)`."""
+    """A permission class with one action per method: `permissions_by_method(GET=Action.A, POST=Action.B)`."""
     return type("ActionPermission", (ActionPermission,), {"actions": dict(actions)})

@@ -18,7 +18,7 @@ def raise_alert(
     subject_id: object,
     details: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Open an alert, or refresh severity and details of the one that is open; True when it is new. Idempotent, safe in parallel."""
+    """Open an alert, or refresh severity and details of the open one; True when it is new. Safe in parallel."""
     key = {"code": code, "subject_type": subject_type, "subject_id": str(subject_id)}
     fresh = Alert(**key, severity=severity, details=dict(details or {}))
     # ON CONFLICT instead of look-then-insert: two reporters of the same fact must not fail each other's transaction.

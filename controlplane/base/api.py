@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
@@ -18,12 +21,18 @@ from controlplane.base.problems import Problem, invalid
 from controlplane.base.strict import StrictJSONParser, StrictSerializer
 
 __all__ = [
-    "CursorPages", "StrictJSONParser", "StrictSerializer", "check_if_match", "etag_of", "not_modified", "page", "read_body",
-    "read_query", "with_etag",
+    "PAGE_PARAMETERS", "CursorPages", "StrictJSONParser", "StrictSerializer", "check_if_match", "etag_of",
+    "not_modified", "page", "page_of", "read_body", "read_query", "with_etag",
 ]  # fmt: skip
 
 SerializerT = TypeVar("SerializerT", bound=Serializer)
 DEFAULT_LIMIT, LARGEST_LIMIT = 50, 500
+PAGE_PARAMETERS = [
+    OpenApiParameter(
+        "limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT, "default": DEFAULT_LIMIT}
+    ),
+    OpenApiParameter("cursor", str, description="As found in `next` and `previous`."),
+]
 
 
 class CursorPages(CursorPagination):
@@ -81,6 +90,18 @@ def page(
     )
 
 
+@functools.cache
+def page_of(serializer: type[Serializer]) -> type[Serializer]:
+    """The type of one page of `serializer`, for the description of the API."""
+    name = serializer.__name__.removesuffix("Serializer")
+    fields = {
+        "next": serializers.URLField(allow_null=True),
+        "previous": serializers.URLField(allow_null=True),
+        "results": serializer(many=True),
+    }
+    return type(f"{name}PageSerializer", (Serializer,), fields)
+
+
 def read_body(request: Request, serializer: type[SerializerT], *, partial: bool = False) -> dict[str, Any]:
     """The validated body; a Problem naming the fields otherwise."""
     reader = serializer(data=request.data, partial=partial)
@@ -116,7 +137,7 @@ def not_modified(request: Request, etag: str) -> Response | None:
 
 
 def check_if_match(request: Request, etag: str) -> None:
-    """412 when the caller edits a version that is no longer the current one; without If-Match the edit is unconditional."""
+    """412 when the caller edits a version that is no longer current; without If-Match the edit is unconditional."""
     header = request.headers.get("If-Match")
     if header is not None and header.strip() != "*" and etag not in _tags(header):
         raise Problem(412, "precondition-failed", headers={"ETag": etag})

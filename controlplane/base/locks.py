@@ -14,7 +14,8 @@ TAKE = """
 INSERT INTO base_lease (name, token, holder, expires_at)
 VALUES (%(name)s, 1, %(holder)s, clock_timestamp() + make_interval(secs => %(ttl_s)s))
 ON CONFLICT (name) DO UPDATE
-SET token = base_lease.token + 1, holder = excluded.holder, expires_at = clock_timestamp() + make_interval(secs => %(ttl_s)s)
+SET token = base_lease.token + 1, holder = excluded.holder,
+    expires_at = clock_timestamp() + make_interval(secs => %(ttl_s)s)
 WHERE base_lease.expires_at IS NULL OR base_lease.expires_at <= clock_timestamp()
 RETURNING token
 """
@@ -67,7 +68,7 @@ def release(lease: LeaseToken) -> None:
 
 
 def fence_check(name: str, token: int) -> None:
-    """Inside an apply transaction: nobody can take the lease until it ends; LeaseLost when somebody already did or it expired."""
+    """Inside an apply transaction: nobody can take the lease until it ends; LeaseLost when it is not ours any more."""
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("fence_check needs a transaction")
     if _one(FENCE, name=name, token=token) is None:
@@ -88,9 +89,10 @@ def wake_seq(name: str) -> int:
 
 
 def work_under_lease(name: str, *, holder: str, ttl_s: float, work: Callable[[LeaseToken], None]) -> int:
-    """Run `work` under the lease until no wake is left unseen; returns the number of runs, 0 when another holder has the lease.
+    """Run `work` under the lease until no wake is left unseen; the number of runs, 0 when another holder has the lease.
 
-    A waker bumps first and tries second. If it found the lease taken, its bump is older than our release, so the look after the release sees it.
+    A waker bumps first and tries second. If it found the lease taken, its bump is older than our release, so the look
+    after the release sees it.
     """
     runs = 0
     seen = -1

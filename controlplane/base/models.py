@@ -33,7 +33,7 @@ class Lease(models.Model):
 
 
 class Wake(models.Model):
-    """Counts the wake-ups of one lease so that its holder misses none; apart from the lease, whose row its holder locks."""
+    """Counts the wake-ups of one lease so that none is missed; apart from the lease's row, which gets locked."""
 
     name = models.CharField(max_length=50, primary_key=True)
     seq = models.BigIntegerField(default=0)

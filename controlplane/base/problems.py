@@ -1,4 +1,4 @@
-"""The one shape of errors: application/problem+json (RFC 9457) with a stable code, field errors and a translated message."""
+"""The one shape of errors: application/problem+json (RFC 9457) with a stable code, field errors and translations."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class StrictSerializer(serializers.Serializer):
 
 
 def type_error(field: serializers.Field, raw: Any) -> Detail:
-    """What is wrong with the JSON type of `raw` for this field; None when nothing is, or when the field itself says it."""
+    """What is wrong with the JSON type of `raw` for this field; None when nothing is, or when the field says it."""
     if raw is None:
         return None
     if isinstance(field, serializers.ListField):

@@ -34,7 +34,7 @@ def subscribe(topic: Topic, subscriber: Subscriber) -> None:
 
 
 def after_commit(topic: Topic, key: Hashable = "") -> None:
-    """Tell the subscribers of `topic` after this transaction, once per (topic, key); at once outside of one, never after a roll-back."""
+    """Tell the subscribers after this transaction, once per (topic, key); outside of one at once, rolled back never."""
     connection = transaction.get_connection()
     told = getattr(connection, "headrace_told", None)
     # Whoever registers while the commit's callbacks run belongs to the next transaction and is told again.

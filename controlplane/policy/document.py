@@ -1,4 +1,4 @@
-"""The policy document as frozen structs, complete with defaults. Fields are the YAML keys with _ for -; shares and weights in ppm."""
+"""The policy document as frozen structs. Fields are the YAML keys with _ for -; shares and weights are in ppm."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Canary(Section):
 
 
 class PolicyDocument(Section):
-    """The whole document. `health.silent_after_s`, `memory_precheck.ratio`, `scoring_weights.by_term()`, `queue_policy.queues`..."""
+    """The whole document, complete with defaults."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
     resource_filters: tuple[ResourceFilter, ...]

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 
 def database_from_url(url: str) -> dict[str, Any]:
-    """Django's DATABASES entry for `postgres://user:password@host:port/name?host=/socket/folder`; ValueError on another scheme."""
+    """Django's DATABASES entry for `postgres://user:password@host:port/name?host=/socket`; ValueError otherwise."""
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ValueError(f"DATABASE_URL must start with postgres:// or postgresql://, not {parts.scheme}://")

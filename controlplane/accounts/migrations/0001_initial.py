@@ -4,6 +4,7 @@ import controlplane.base.clock
 import django.contrib.auth.models
 import django.contrib.auth.validators
 import django.db.models.deletion
+import django.db.models.functions.text
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
@@ -104,5 +105,13 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='membership',
             constraint=models.UniqueConstraint(fields=('user', 'team'), name='membership_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='user',
+            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('username'), name='user_name_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='user',
+            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), condition=models.Q(('email', ''), _negated=True), name='user_email_once'),
         ),
     ]
