@@ -1,7 +1,84 @@
 // One invented cluster: what each endpoint answers.
+import type { JobSpec } from "../src/api/types.ts";
+import { ALERTS, NODES, OVERVIEW, QUEUES } from "./cluster.ts";
+import { events, JOBS, PLACED, WAITING } from "./jobs.ts";
 
-export interface Answer { status: number; body: unknown }
+export interface Answer { status: number; body: unknown; waitMs?: number }
 
-export function answer(_method: string, url: URL, _body: unknown): Answer {
-  return { status: 404, body: { code: "not-found", detail: url.pathname, status: 404 } };
+let signedIn = true;
+const page = (results: unknown[]) => ({ next: null, previous: null, results });
+const ok = (body: unknown): Answer => ({ status: 200, body });
+const missing = (url: URL): Answer => ({ status: 404, body: { code: "not-found", detail: `Nothing at ${url.pathname}`, status: 404 } });
+
+const ME = {
+  username: "lin.yue", role: "admin", language: "en", teams: [{ slug: "nlp", name: "nlp", role: "lead" }],
+  permissions: ["job-submit", "job-cancel", "node-operate", "token-create", "queue-edit", "node-enrol", "user-manage"],
+  cluster: { name: "Yangtze cluster", uid: "c0ffee", paused: false, version: "0.1.0" },
+};
+
+const LOG_LINES = Array.from({ length: 60 }, (_, i) => `step ${i * 50}  loss ${(2.9 - i * 0.021).toFixed(4)}  12,431 tokens/s\n`);
+
+function log(url: URL, final: boolean): Answer {
+  const offset = Number(url.searchParams.get("offset") ?? 0);
+  const whole = LOG_LINES.join("");
+  const text = offset === 0 ? whole : final ? "" : `step ${offset}  loss 1.6100  12,431 tokens/s\n`;
+  return { ...ok({ attempt: 1, offset, next_offset: offset + text.length, text, truncated: false, complete: final }), waitMs: offset ? 3000 : 0 };
+}
+
+function oneJob(id: number, part: string | undefined, url: URL): Answer {
+  const job = JOBS.find((one) => one.id === id);
+  if (!job) return missing(url);
+  if (part === "events") return ok(page(events(id)));
+  if (part === "explain") return ok(job.status === "pending" || job.status === "held" ? WAITING : PLACED);
+  if (part === "logs") return log(url, job.finished_at !== null);
+  return ok(job);
+}
+
+function jobs(url: URL): Answer {
+  const statuses = url.searchParams.getAll("status");
+  const [queue, search] = [url.searchParams.get("queue"), url.searchParams.get("search")];
+  return ok(page(JOBS.filter((job) => (statuses.length === 0 || statuses.includes(job.status)) && (!queue || job.queue === queue) && (!search || job.name.includes(search)))));
+}
+
+function dryRun(spec: JobSpec): Answer {
+  if (Number(spec.resources?.cores) > 500) {
+    return { status: 400, body: { code: "invalid", status: 400, detail: "The request is not valid.", errors: [{ field: "resources.cores", code: "max", message: "must be at most 128" }] } };
+  }
+  if (spec.resources?.devices) return ok({ placement: null, refusal: WAITING, spec });
+  return ok({ placement: { node: 7, node_name: "tb-007", devices: [], cpus: [0, 1], terms: PLACED.decision?.terms, score_ppm: PLACED.decision?.score_ppm }, refusal: null, spec });
+}
+
+const DOCUMENT = "scheduler:\n  name: hybrid-scheduler\n  weights:\n    resource-fit: 0.35\n    affinity: 0.25\n    topology: 0.20\n    balance: 0.12\n    fragmentation-penalty: 0.08\n";
+const VERSIONS = [{ number: 2, document: DOCUMENT, author: "lin.yue", reason: "raise affinity", created_at: OVERVIEW.at }, { number: 1, document: DOCUMENT, author: null, reason: "first start", created_at: OVERVIEW.at }];
+
+const FIXED: Record<string, unknown> = {
+  overview: OVERVIEW, queues: QUEUES, alerts: page(ALERTS), nodes: page(NODES),
+  cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), considered: 288, placed: (i * 7) % 40 }))),
+  policies: page(VERSIONS), "policies/active": VERSIONS[0],
+  tokens: page([{ id: 1, name: "ci", scopes: ["jobs"], team: "nlp", created_at: OVERVIEW.at, expires_at: null, last_used_at: null }]),
+  users: page([{ id: 1, username: "lin.yue", role: "admin", is_active: true, teams: ["nlp"] }, { id: 2, username: "zhao.qi", role: "member", is_active: true, teams: ["nlp"] }]),
+  teams: page([{ slug: "nlp", name: "nlp" }, { slug: "vision", name: "vision" }]),
+  "teams/nlp": { slug: "nlp", name: "nlp", members: [{ username: "lin.yue", role: "lead" }, { username: "zhao.qi", role: "member" }] },
+  "teams/vision": { slug: "vision", name: "vision", members: [] },
+};
+
+function session(method: string, body: unknown): Answer {
+  if (method === "DELETE") signedIn = false;
+  else if ((body as { password?: string }).password === "wrong") return { status: 400, body: { errors: [{ code: "username_password_mismatch", message: "" }] } };
+  else signedIn = true;
+  return { status: signedIn ? 200 : 401, body: {} };
+}
+
+export function answer(method: string, url: URL, body: unknown): Answer {
+  if (url.pathname.startsWith("/_allauth/")) return session(method, body);
+  const path = url.pathname.replace(/^\/api\/v1\//, "");
+  if (!signedIn) return { status: 401, body: { code: "not-authenticated", detail: "Sign in first.", status: 401 } };
+  if (path === "me") return ok(ME);
+  if (path === "jobs") return jobs(url);
+  if (path === "jobs/submit") return url.searchParams.has("dry_run") ? dryRun(body as JobSpec) : { status: 201, body: JOBS.find((one) => one.id === 311) };
+  const found = /^jobs\/(\d+)(?:\/(\w+))?$/.exec(path);
+  if (found) return oneJob(Number(found[1]), found[2], url);
+  if (path === "enrolment-tokens") return ok({ token: "hre_4f9a", command: "headrace-agent enrol --server https://cluster.invalid --token hre_4f9a", expires_at: OVERVIEW.at });
+  if (path === "tokens" && method === "POST") return ok({ id: 9, name: "new", scopes: [], team: null, token: "hr_shown_once", created_at: OVERVIEW.at, expires_at: null, last_used_at: null });
+  return path in FIXED ? ok(FIXED[path]) : missing(url);
 }

@@ -3,7 +3,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { api, body } from "./client";
 import { keys } from "./keys";
 import type { JobFilters, NodeFilters } from "./provisional";
-import type { JobEvent, Page } from "./types";
+import type { ClusterMap, JobEvent, Page } from "./types";
 
 export type { JobFilters, NodeFilters } from "./provisional";
 
@@ -27,7 +27,8 @@ export const queuesQuery = queryOptions({
 
 export const mapQuery = queryOptions({
   queryKey: keys.map,
-  queryFn: ({ signal }) => body(api.GET("/api/v1/map", { signal })),
+  // The client's types turn the rows' tuples into plain arrays.
+  queryFn: async ({ signal }) => (await body(api.GET("/api/v1/map", { signal }))) as unknown as ClusterMap,
 });
 
 export const jobsQuery = (filters: JobFilters) =>

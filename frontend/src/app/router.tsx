@@ -46,7 +46,10 @@ const jobs = createRoute({ getParentRoute: parent, path: "/jobs", validateSearch
 const submit = createRoute({
   getParentRoute: parent,
   path: "/jobs/new",
-  validateSearch: (search: Record<string, unknown>): { clone?: number } => (search.clone ? { clone: Number(search.clone) } : {}),
+  validateSearch: (search: Record<string, unknown>): { clone?: number; change?: string } => ({
+    ...(search.clone ? { clone: Number(search.clone) } : {}),
+    ...(typeof search.change === "string" ? { change: search.change } : {}),
+  }),
   component: lazyRouteComponent(() => import("@/features/submit/SubmitPage"), "SubmitPage"),
 });
 const job = createRoute({ getParentRoute: parent, path: "/jobs/$id", params: byId, component: lazyRouteComponent(() => import("@/features/job/JobPage"), "JobPage") });

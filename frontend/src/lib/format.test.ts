@@ -38,6 +38,11 @@ describe("spans", () => {
   it("never shows a negative age", () => expect(plain(f.age("2026-01-01T00:00:10Z", Date.parse("2026-01-01T00:00:00Z")))).toBe("0 ms"));
 });
 
+describe("sentences", () => {
+  it("get narrow spaces before units only", () => expect(f.typeset("80 GiB is 4 x 20 GiB, 3 short")).toBe(`80${f.NB}GiB is 4 x 20${f.NB}GiB, 3 short`));
+  it("leave words that begin like a unit alone", () => expect(f.typeset("5 seconds, 3 hosts")).toBe("5 seconds, 3 hosts"));
+});
+
 describe("lists", () => {
   it("joins CPUs to ranges", () => {
     expect(f.cpuRanges([3, 0, 1, 2, 8])).toBe("0–3, 8");

@@ -109,25 +109,33 @@ export function pieces(sizesMib: readonly number[]): string {
   return [...counts].map(([size, times]) => `${times} × ${size}`).join(" + ");
 }
 
+/** A sentence of the server with the narrow space before its units. */
+export function typeset(text: string): string {
+  return text.replace(/(\d) (?=(?:[KMGT]i?B|%|ms|s|min|h|W|kW|MW|MHz|°C)(?![\w/]))/g, `$1${NB}`);
+}
+
+/** English dates are written day before month. */
+const locale = (lang: string): string => (lang === "en" ? "en-GB" : lang);
+
 // The language tag decides order and words; hours are always of 24 and in the viewer's zone.
 export function clockTime(at: string | Date, lang: string): string {
-  return new Date(at).toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+  return new Date(at).toLocaleTimeString(locale(lang), { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
 export function shortTime(at: string | Date, lang: string): string {
-  return new Date(at).toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  return new Date(at).toLocaleTimeString(locale(lang), { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 }
 
 export function dateTime(at: string | Date, lang: string): string {
   const date = new Date(at);
-  const day = date.toLocaleDateString(lang, lang.startsWith("zh") ? { month: "long", day: "numeric" } : { day: "numeric", month: "short" });
+  const day = date.toLocaleDateString(locale(lang), lang.startsWith("zh") ? { month: "long", day: "numeric" } : { day: "numeric", month: "short" });
   const year = date.getFullYear() === new Date().getFullYear() ? "" : ` ${date.getFullYear()}`;
   return lang.startsWith("zh") ? `${year ? `${year.trim()}年` : ""}${day} ${shortTime(date, lang)}` : `${day}${year}, ${shortTime(date, lang)}`;
 }
 
 export function topLineTime(at: Date, lang: string): string {
-  const weekday = at.toLocaleDateString(lang, { weekday: "short" });
-  const day = at.toLocaleDateString(lang, lang.startsWith("zh") ? { month: "long", day: "numeric" } : { day: "numeric", month: "short" });
+  const weekday = at.toLocaleDateString(locale(lang), { weekday: "short" });
+  const day = at.toLocaleDateString(locale(lang), lang.startsWith("zh") ? { month: "long", day: "numeric" } : { day: "numeric", month: "short" });
   return lang.startsWith("zh") ? `${day} ${weekday} ${shortTime(at, lang)}` : `${weekday} ${day}, ${shortTime(at, lang)}`;
 }
 

@@ -1,0 +1,67 @@
+// The invented cluster: queues, nodes, figures.
+import type { Alert, NodeSummary, Overview, Queue } from "../src/api/types.ts";
+
+const now = Date.now();
+const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();
+const CPU_ONLY = process.env.MOCK_CLUSTER === "cpu";
+
+const wait = (p50: number, p95: number, p99: number) => ({ count: 214, mean: p50 * 1.6, p50, p95, p99 });
+
+function queue(id: number, name: string, facts: Partial<Queue>): Queue {
+  return {
+    id, name, priority: 100, quota_percent: 30, quota_enforced: false, preemptable: false, borrow: false, closed: false, pending: 2, starting: 0, running: 612,
+    booked_device_milli: 835_000, booked_core_milli: 12_000, measured_device_milli: null, capacity_device_milli: 5_881_000, capacity_core_milli: 115_000,
+    cap_device_milli: 1_764_300, cap_core_milli: 34_500, wait_s: wait(3, 38, 130), ...facts,
+  };
+}
+
+export const QUEUES: Queue[] = [
+  queue(1, "inference", {}),
+  queue(2, "training", { priority: 70, quota_percent: 50, pending: 37, running: 228, booked_device_milli: 2_682_000, cap_device_milli: 2_940_500, wait_s: wait(360, 2460, 7500) }),
+  queue(3, "offline", { priority: 30, quota_percent: 20, preemptable: true, borrow: true, pending: 212, running: 1406, booked_device_milli: 1_382_000, cap_device_milli: 1_176_200, wait_s: wait(1320, 11400, 24000) }),
+].map((one) => (CPU_ONLY ? { ...one, capacity_device_milli: 0, booked_device_milli: 0, cap_device_milli: 0, capacity_core_milli: 8000, booked_core_milli: one.id * 700, cap_core_milli: one.id === 3 ? 1600 : 4000 } : one));
+
+export const OVERVIEW: Overview = {
+  at: ago(1),
+  nodes: { total: 1206, ready: 1197, cordoned: 5, silent: 4 },
+  devices: { total: 6000, schedulable: 5881, healthy: 5850, suspect: 31, quarantined: 25, missing: 11, unknown: 40, cordoned: 43 },
+  accelerators: { booked_percent: 83.3, measured_percent: { mean: 48.8, p50: 51, p95: 97, p99: 99 } },
+  cpu: { booked_percent: 61.2, measured_percent: 38.4, cores: 115_000, booked_cores: 70_380 },
+  memory: { booked_percent: 54.1, measured_percent: null },
+  power_w: 1_310_000,
+  jobs: { pending: 251, starting: 4, running: 2246, held: 12, finished_24h: 18_421, failed_24h: 213 },
+  queues: QUEUES.map(({ name, pending, running, wait_s }) => ({ name, pending, running, wait_s })),
+  waiting: [{ code: "memory-pieces", count: 128 }, { code: "no-free-device", count: 88 }, { code: "quota", count: 24 }, { code: "cores", count: 11 }],
+  alerts: { open: 5, critical: 1 },
+  cycle: { at: ago(3), wall_ms: 212, considered: 288, placed: 37 },
+};
+
+if (CPU_ONLY) {
+  Object.assign(OVERVIEW, {
+    nodes: { total: 1, ready: 1 }, devices: { total: 0, schedulable: 0 }, accelerators: { booked_percent: null, measured_percent: null },
+    cpu: { booked_percent: 37.5, measured_percent: 21.2, cores: 8, booked_cores: 3 }, memory: { booked_percent: 12.5, measured_percent: 40.1 },
+    power_w: null, jobs: { pending: 1, starting: 0, running: 2, held: 0, finished_24h: 14, failed_24h: 1 }, alerts: { open: 0, critical: 0 },
+    waiting: [{ code: "cores", count: 1 }], cycle: { at: ago(3), wall_ms: 4, considered: 3, placed: 1 },
+    queues: QUEUES.map(({ name }, i) => ({ name, pending: i === 2 ? 1 : 0, running: i, wait_s: i === 0 ? { count: 0, mean: null, p50: null, p95: null, p99: null } : wait(0.4 * i, 1.1 * i, 2 * i) })),
+  });
+}
+
+export const ALERTS: Alert[] = [
+  { id: 1, code: "device-lost", severity: "critical", subject_type: "device", subject_id: 885, subject_name: "as-088 d5", opened_at: ago(240), text: "Device lost (fatal): quarantined at once; its job moved" },
+  { id: 2, code: "node-silent", severity: "warning", subject_type: "node", subject_id: 131, subject_name: "ib-131", opened_at: ago(160), text: "No report for 2 min 40 s: 2 jobs keep their place for another 20 s" },
+  { id: 3, code: "memory-near-limit", severity: "warning", subject_type: "job", subject_id: 311, subject_name: "tune-7b / 311", opened_at: ago(540), text: "Memory at 93 % of the booking: watched, not enforced on tb-007" },
+  { id: 4, code: "clock-offset", severity: "warning", subject_type: "node", subject_id: 12, subject_name: "lx-012", opened_at: ago(1860), text: "Clock is 71 ms off: limit 50 ms; no time-out is decided there" },
+  { id: 5, code: "false-shortage", severity: "warning", subject_type: "queue", subject_id: "offline", subject_name: "offline", opened_at: ago(5400), text: "False shortage of 11 jobs: what they need is free, but in pieces" },
+];
+
+const STATES = ["ready", "ready", "ready", "cordoned", "ready", "silent", "ready", "draining"] as const;
+
+export const NODES: NodeSummary[] = Array.from({ length: CPU_ONLY ? 1 : 40 }, (_, i) => {
+  const state = CPU_ONLY ? "ready" : (STATES[i % STATES.length] as (typeof STATES)[number]);
+  return {
+    id: i + 1, name: CPU_ONLY ? "workstation" : `tb-${String(i + 1).padStart(3, "0")}`, state, state_reason: state === "cordoned" ? "disk swap" : "", node_set: "train-b",
+    cpu_model: "EPYC 7763", cpu_count: CPU_ONLY ? 8 : 128, memory_mib: CPU_ONLY ? 32_000 : 1_048_576, devices: CPU_ONLY ? 0 : 8, device_models: CPU_ONLY ? [] : ["A100 SXM 80 GiB"],
+    last_report_at: ago(state === "silent" ? 160 : 4), clock_offset_ms: i === 3 ? null : i === 11 ? 71 : 1.2, observe_only: i === 9, isolates_users: i !== 2,
+    simulated: false, agent_version: "0.1.0", labels: {},
+  };
+});

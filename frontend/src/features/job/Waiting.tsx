@@ -1,0 +1,45 @@
+// Why a job waits: the sentence, the picture with its arithmetic, the funnel, the nearest candidates, the smallest changes.
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { Change, Explain } from "@/api/types";
+import { age, count, shortTime, typeset } from "@/lib/format";
+import { useNow } from "@/lib/useNow";
+import { Columns, Panel } from "@/ui/Panel";
+import { Candidates } from "@/features/why/Candidates";
+import { Changes } from "@/features/why/Changes";
+import { FragmentPicture } from "@/features/why/FragmentPicture";
+import { Funnel } from "@/features/why/Funnel";
+
+interface WaitingProps { explain: Explain; aside: ReactNode; title: string; onTake?: ((change: Change) => void) | undefined }
+
+export function Waiting({ explain, aside, title, onTake }: WaitingProps) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <Columns parts={[1.9, 1]}>
+        <Panel main title={title} meta={<Decided explain={explain} />}>
+          <p className="why">{explain.sentence ? typeset(explain.sentence.text) : t("job.notYetDecided")}</p>
+          {explain.picture && explain.picture.devices.length > 0 ? <div className="scroll" style={{ marginTop: 12 }}><FragmentPicture picture={explain.picture} /></div> : null}
+        </Panel>
+        <div className="stack">
+          <Panel title={t("job.smallestChange")} meta={t("job.dryRunNote")}><Changes changes={explain.changes} onTake={onTake} /></Panel>
+        </div>
+      </Columns>
+      <Columns parts={[0.92, 1.2, 0.95]} top={18}>
+        <Panel title={t("job.filters")} meta={t("job.filterUnit")}>{explain.funnel.length > 0 ? <Funnel steps={explain.funnel} /> : <p className="mut">{t("job.noFunnel")}</p>}</Panel>
+        <Panel title={t("job.nearest")} meta={t("job.nearestNote")}><Candidates near={explain.near} /></Panel>
+        <div className="stack">{aside}</div>
+      </Columns>
+    </>
+  );
+}
+
+function Decided({ explain }: { explain: Explain }) {
+  const { t, i18n } = useTranslation();
+  const now = useNow();
+  if (!explain.decided_at) return null;
+  const when = t("job.decided", { age: age(explain.decided_at, now) });
+  const cycle = explain.cycle == null ? "" : t("job.inCycle", { cycle: count(explain.cycle) });
+  const since = explain.since ? t("job.sameSince", { time: shortTime(explain.since, i18n.language) }) : "";
+  return <>{when}{cycle}{since}</>;
+}

@@ -1,0 +1,20 @@
+export default {
+  title: "Jobs",
+  standing: "{{running}} running, {{pending}} waiting",
+  submit: "Submit a job",
+  reading: "reading the jobs",
+  none: "No jobs yet.",
+  noneNext: "Submit the first one here or on the command line:",
+  noneFound: "No job matches these filters.",
+  clear: "Clear the filters",
+  search: "Name or id",
+  allQueues: "All queues",
+  job: "Job", status: "Status", time: "Time", queue: "Queue", owner: "Owner", team: "Team", asks: "Asks", submitted: "Submitted",
+  whereOrWhy: "Where it runs, or why not",
+  notDecided: "no cycle has looked at it yet",
+  cancelOne: "Cancel {{job}}",
+  ended: {
+    "exit-code": "exit code {{code}}", signal: "signal {{signal}}", "start-failed": "could not be started", "time-limit": "over its time limit",
+    "node-lost": "node lost", "lost-process": "process lost", unknown: "ended in an unknown way",
+  },
+};

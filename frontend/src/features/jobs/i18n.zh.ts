@@ -1,0 +1,20 @@
+export default {
+  title: "作业",
+  standing: "{{running}} 个运行，{{pending}} 个等待",
+  submit: "提交作业",
+  reading: "正在读取作业",
+  none: "尚无作业。",
+  noneNext: "在此处或命令行提交第一个：",
+  noneFound: "没有符合这些筛选条件的作业。",
+  clear: "清除筛选",
+  search: "名称或编号",
+  allQueues: "全部队列",
+  job: "作业", status: "状态", time: "时长", queue: "队列", owner: "所有者", team: "团队", asks: "请求", submitted: "提交时间",
+  whereOrWhy: "运行位置，或为什么没有运行",
+  notDecided: "还没有周期处理过",
+  cancelOne: "取消 {{job}}",
+  ended: {
+    "exit-code": "退出码 {{code}}", signal: "信号 {{signal}}", "start-failed": "无法启动", "time-limit": "超过时限",
+    "node-lost": "节点丢失", "lost-process": "进程丢失", unknown: "以未知方式结束",
+  },
+};

@@ -1,0 +1,29 @@
+// The nearest candidates, scored as if the last filter let them pass, with what each lacks.
+import { useTranslation } from "react-i18next";
+import type { NearCandidate } from "@/api/types";
+import { count, memory, pieces, score } from "@/lib/format";
+import { type ScoredRow, TermBars } from "./TermBars";
+
+type Translate = ReturnType<typeof useTranslation>["t"];
+
+/** What a candidate lacks, with its arithmetic. */
+export function lack(near: NearCandidate, t: Translate): string | undefined {
+  if (near.needed == null || near.available == null) return undefined;
+  const write = near.unit === "MiB" ? memory : (value: number) => `${count(value)}${near.unit ? ` ${near.unit}` : ""}`;
+  const inPieces = near.unit === "MiB" && near.pieces.length > 1 ? t("why.lackPieces", { pieces: pieces(near.pieces) }) : "";
+  return t("why.lack", { needed: write(near.needed), available: write(near.available) }) + inPieces;
+}
+
+export function Candidates({ near }: { near: readonly NearCandidate[] }) {
+  const { t } = useTranslation();
+  if (near.length === 0) return <p className="mut">{t("why.noCandidate")}</p>;
+  const rows: ScoredRow[] = near.map((one) => ({ key: one.node, name: one.node_name, terms: one.terms, score_ppm: one.score_ppm, note: lack(one, t) }));
+  const [first, second] = near;
+  const lead = first?.score_ppm != null && second?.score_ppm != null ? first.score_ppm - second.score_ppm : null;
+  return (
+    <>
+      <TermBars rows={rows} />
+      {lead == null ? null : <div className="sm mut" style={{ marginTop: 4 }}>{t("why.leads", { node: first?.node_name, by: score(lead) })}</div>}
+    </>
+  );
+}
