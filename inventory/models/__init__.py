@@ -1,6 +1,6 @@
 """What exists: nodes, devices, links and their last readings."""
 
-from inventory.models.device import Device, DeviceHealth, DeviceLink, DeviceReading
+from inventory.models.device import Device, DeviceEvent, DeviceHealth, DeviceLink, DeviceReading
 from inventory.models.node import (
     EnrolmentToken,
     Node,
@@ -11,9 +11,11 @@ from inventory.models.node import (
     NodeState,
     RetiredBoot,
 )
+from inventory.models.silence import ProbeBeat, UncountedCause, UncountedTime
 
 __all__ = [
     "Device",
+    "DeviceEvent",
     "DeviceHealth",
     "DeviceLink",
     "DeviceReading",
@@ -24,5 +26,8 @@ __all__ = [
     "NodeReading",
     "NodeSet",
     "NodeState",
+    "ProbeBeat",
     "RetiredBoot",
+    "UncountedCause",
+    "UncountedTime",
 ]

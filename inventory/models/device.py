@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from controlplane.base import clock
 from inventory.models.node import Node
 
 
@@ -37,6 +38,7 @@ class Device(models.Model):
     power_limit_w = models.PositiveIntegerField(null=True)
     cordoned = models.BooleanField(default=False)
     health = models.CharField(max_length=12, choices=DeviceHealth, default=DeviceHealth.UNKNOWN)
+    health_before_missing = models.CharField(max_length=12, choices=DeviceHealth, null=True)
     health_since = models.DateTimeField(null=True)
     health_reason = models.CharField(max_length=200, blank=True)
     health_evidence = models.TextField(blank=True)
@@ -54,6 +56,21 @@ class Device(models.Model):
             ),
             models.CheckConstraint(condition=models.Q(foreign_mib__gte=0), name="device_foreign_nonnegative"),
         ]
+
+
+class DeviceEvent(models.Model):
+    """One change of a device's health with its cause and raw evidence, kept as history."""
+
+    device = models.ForeignKey(Device, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField(default=clock.now)
+    from_health = models.CharField(max_length=12, choices=DeviceHealth)
+    to_health = models.CharField(max_length=12, choices=DeviceHealth)
+    reason = models.CharField(max_length=200, blank=True)
+    evidence = models.TextField(blank=True)
+    actor = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["device", "-at"], name="device_event_recent")]
 
 
 class DeviceLink(models.Model):
@@ -74,7 +91,10 @@ class DeviceLink(models.Model):
 
 
 class DeviceReading(models.Model):
-    """Latest reading of a device; unknown is null."""
+    """Latest reading of a device; unknown is null.
+
+    `unbooked_mib` is the use that no booking covered at that time.
+    """
 
     device = models.OneToOneField(Device, on_delete=models.CASCADE, primary_key=True, related_name="reading")
     at = models.DateTimeField()
@@ -82,3 +102,4 @@ class DeviceReading(models.Model):
     utilization_pct = models.PositiveSmallIntegerField(null=True)
     temperature_c = models.SmallIntegerField(null=True)
     power_mw = models.BigIntegerField(null=True)
+    unbooked_mib = models.BigIntegerField(null=True)

@@ -9,7 +9,7 @@ from controlplane.base import clock
 
 
 class NodeState(models.TextChoices):
-    """Where a node stands; SILENT and LOST come from missing reports, CORDONED, DRAINING and MAINTENANCE from operators."""
+    """Where a node stands; SILENT and LOST come from missing reports, QUARANTINED from a clone."""
 
     ENROLLED = "enrolled"
     READY = "ready"
@@ -37,6 +37,7 @@ class Node(models.Model):
     name = models.CharField(max_length=255)
     state = models.CharField(max_length=12, choices=NodeState, default=NodeState.ENROLLED)
     state_reason = models.CharField(max_length=500, blank=True)
+    state_since = models.DateTimeField(default=clock.now)
     state_before_silence = models.CharField(max_length=12, choices=NodeState, null=True)
     node_set = models.ForeignKey(NodeSet, null=True, on_delete=models.SET_NULL, related_name="nodes")
     labels = models.JSONField(default=dict)
@@ -54,7 +55,10 @@ class Node(models.Model):
     revision = models.BigIntegerField(default=0)
 
     class Meta:
-        indexes = [models.Index(fields=["name"], name="node_name"), models.Index(fields=["state"], name="node_state")]
+        indexes = [
+            models.Index(fields=["name"], name="node_name"),
+            models.Index(fields=["state"], name="node_state"),
+        ]
 
 
 class NodeCredential(models.Model):
@@ -67,15 +71,16 @@ class NodeCredential(models.Model):
 
 
 class EnrolmentToken(models.Model):
-    """A one-time right to enrol one node."""
+    """A one-time right to enrol; with `replaces`, an approval to take over that silent node's identity."""
 
     token_hash = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(default=clock.now)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     expires_at = models.DateTimeField()
     node_set = models.ForeignKey(NodeSet, null=True, on_delete=models.SET_NULL)
+    replaces = models.ForeignKey(Node, null=True, on_delete=models.CASCADE, related_name="+")
     used_at = models.DateTimeField(null=True)
-    used_by = models.ForeignKey(Node, null=True, on_delete=models.SET_NULL)
+    used_by = models.ForeignKey(Node, null=True, on_delete=models.SET_NULL, related_name="+")
 
 
 class NodeContact(models.Model):
@@ -83,11 +88,13 @@ class NodeContact(models.Model):
 
     node = models.OneToOneField(Node, on_delete=models.CASCADE, primary_key=True, related_name="contact")
     received_at = models.DateTimeField(null=True)
+    checks_at = models.DateTimeField(null=True)
     boot_id = models.CharField(max_length=64, blank=True)
     seq = models.BigIntegerField(default=0)
     address = models.GenericIPAddressField(null=True)
     clock_offset_us = models.BigIntegerField(null=True)
     clock_uncertainty_us = models.BigIntegerField(null=True)
+    clock_alarm = models.BooleanField(default=False)
 
 
 class RetiredBoot(models.Model):

@@ -1,0 +1,32 @@
+"""The reply to a report or a wake: what should be on this node."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from agent import protocol
+from agent.protocol import Reply
+from controlplane.agentapi.cluster import cluster_uid
+from controlplane.base import clock
+from inventory.models import Node, NodeState
+from scheduling.backends.agent import desired_set
+
+
+def build_reply(node: Node, *, received_at: datetime, report_interval_s: int, want_facts: bool) -> Reply:
+    """The node's whole desired set.
+
+    Not authoritative while two machines claim the node: neither may change anything.
+    """
+    authoritative = node.state != NodeState.QUARANTINED
+    epoch, assignments = desired_set(node)
+    return Reply(
+        version=protocol.VERSION,
+        cluster_id=cluster_uid(),
+        authoritative=authoritative,
+        epoch=epoch,
+        received_at_ms=clock.to_ms(received_at),
+        sent_at_ms=clock.now_ms(),
+        report_interval_s=report_interval_s,
+        want_facts=want_facts,
+        assignments=assignments if authoritative else [],
+    )

@@ -1,0 +1,121 @@
+"""POST report: one short transaction for what is, then the reply with what should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from agent.protocol import Report
+from controlplane.accounts.audit import client_address
+from controlplane.agentapi import bodies, limits
+from controlplane.agentapi.answers import agent_view, message
+from controlplane.agentapi.auth import node_of
+from controlplane.agentapi.reply import build_reply
+from controlplane.base import clock
+from controlplane.base.problems import Problem
+from controlplane.policy.active import active_policy
+from controlplane.policy.document import Health
+from inventory import device_health, streams
+from inventory.boots import Boot, meet_boot
+from inventory.clock_offsets import note_clock
+from inventory.ingest import apply_facts
+from inventory.models import Device, Node, NodeContact, NodeState
+from inventory.node_states import DUPLICATE_ALERT, heard_from, note_claim
+from scheduling.observe import observe_tasks
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    received_at: datetime
+    address: str | None
+    health: Health
+
+
+@agent_view("POST")
+def report_view(request: HttpRequest) -> HttpResponse:
+    """One report."""
+    received_at = clock.now()
+    claimed = node_of(request)
+    report = bodies.decode(bodies.read_bytes(request, limit=bodies.REPORT_LIMIT), Report)
+    limits.check_report(report)
+    arrival = _Arrival(received_at, client_address(request), active_policy().health)
+    _check_machine(claimed, report)
+    node = _observe(claimed.pk, report, arrival)
+    reply = build_reply(
+        node,
+        received_at=received_at,
+        report_interval_s=arrival.health.report_interval_s,
+        want_facts=node.facts_digest != report.facts_digest or node.facts_at is None,
+    )
+    if node.state != NodeState.QUARANTINED:
+        streams.push(node.pk, clock.to_ms(received_at), report.node, report.samples)
+    return message(reply)
+
+
+def _check_machine(node: Node, report: Report) -> None:
+    """A token copied to a machine with another id marks a stranger, not a clone: only the stranger is refused."""
+    if report.facts is None or report.facts.machine_id == node.machine_id:
+        return
+    note_claim(node.pk, code=DUPLICATE_ALERT, details={"hostname": report.facts.hostname[:255]})
+    raise Problem(
+        409,
+        "machine-mismatch",
+        message=_("This node token belongs to another machine. Enrol this machine with a token of its own."),
+    )
+
+
+def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
+    """Locks in the order contact, job, placement, device, node, as everybody does."""
+    with transaction.atomic():
+        contact = (
+            NodeContact.objects.select_for_update(of=("self",))
+            .select_related("node__node_set")
+            .get(node=node_id)
+        )
+        node = contact.node
+        boot = meet_boot(node, contact, report.boot_id)
+        repeated = boot is Boot.SAME and report.seq == contact.seq
+        _contact(node, contact, report, arrival, boot=boot)
+        if node.state == NodeState.QUARANTINED or boot is Boot.DUPLICATE:
+            return node
+        if not repeated:
+            _take_in(node, report, arrival.health)
+        if node.facts_at is not None:
+            heard_from(node)
+    return node
+
+
+def _contact(node: Node, contact: NodeContact, report: Report, arrival: _Arrival, *, boot: Boot) -> None:
+    contact.received_at = arrival.received_at
+    contact.address = arrival.address
+    if boot is not Boot.DUPLICATE:
+        contact.seq = report.seq
+        note_clock(node, contact, report.clock, limit_ms=arrival.health.clock_offset_alert_ms)
+    if report.checks:
+        contact.checks_at = arrival.received_at
+    contact.save(
+        update_fields=[
+            "received_at",
+            "address",
+            "boot_id",
+            "seq",
+            "clock_offset_us",
+            "clock_uncertainty_us",
+            "clock_alarm",
+            "checks_at",
+        ]
+    )
+
+
+def _take_in(node: Node, report: Report, health: Health) -> None:
+    thresholds = device_health.thresholds_of(health)
+    observe_tasks(node, report.tasks)
+    if report.facts is not None:
+        apply_facts(node, report.facts, digest=report.facts_digest, thresholds=thresholds)
+    if report.checks:
+        devices = Device.objects.filter(node=node).order_by("id")
+        device_health.observe_checks(devices, report.checks, thresholds)

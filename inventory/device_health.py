@@ -1,0 +1,178 @@
+"""The only writer of device health: applies observations to rows, with history and alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from agent.protocol import Check, CheckResult
+from controlplane.alerts.models import Severity
+from controlplane.alerts.service import clear_alert, raise_alert
+from controlplane.base import clock
+from controlplane.policy.document import Health as HealthPolicy
+from inventory.facts import text
+from inventory.health import TAKES_JOBS, HealthState, Observation, Thresholds, step
+from inventory.identifiers import normal_identity
+from inventory.models import Device, DeviceEvent, DeviceHealth
+from inventory.revisions import node_changed, node_shown
+
+MAX_EVIDENCE = 20_000
+MAX_CHECKS = 1024
+FLAPS = 5
+FLAP_WINDOW = timedelta(hours=1)
+FLAPPING = "device-flapping"
+_ALERTS: dict[DeviceHealth, tuple[str, Severity]] = {
+    DeviceHealth.QUARANTINED: ("device-quarantined", Severity.CRITICAL),
+    DeviceHealth.RECOVERED: ("device-recovered", Severity.WARNING),
+    DeviceHealth.UNKNOWN: ("device-unreadable", Severity.WARNING),
+    DeviceHealth.MISSING: ("device-missing", Severity.CRITICAL),
+}
+_RESULTS = {
+    CheckResult.OK: Observation.OK,
+    CheckResult.FAILED: Observation.FAILED,
+    CheckResult.FATAL: Observation.FATAL,
+    CheckResult.UNKNOWN: Observation.UNKNOWN,
+}
+_GRAVITY = (CheckResult.OK, CheckResult.UNKNOWN, CheckResult.FAILED, CheckResult.FATAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One observation of one device with its reason and raw evidence, and who caused it when a person did."""
+
+    observation: Observation
+    reason: str = ""
+    evidence: str = ""
+    actor: str = ""
+
+
+def thresholds_of(policy: HealthPolicy) -> Thresholds:
+    """The thresholds of the policy in force."""
+    return Thresholds(
+        failed=policy.failed_checks,
+        good=policy.good_checks,
+        unknown=policy.unknown_checks,
+        auto_release=policy.auto_release,
+    )
+
+
+def observe_checks(devices: Iterable[Device], checks: Sequence[Check], thresholds: Thresholds) -> None:
+    """One round of checks of a node's devices.
+
+    A known device that no check names counts as unknown; the worst of several checks counts.
+    """
+    by_identity: dict[str, Check] = {}
+    for check in checks[:MAX_CHECKS]:
+        identity = normal_identity(check.device)
+        known = by_identity.get(identity)
+        if known is None or _GRAVITY.index(check.result) > _GRAVITY.index(known.result):
+            by_identity[identity] = check
+    apply_observations({device: _seen(device, by_identity) for device in devices}, thresholds)
+
+
+def _seen(device: Device, checks: Mapping[str, Check]) -> Seen:
+    names = [name for name in (device.identity, device.pci_bus_id) if name]
+    check = next((checks[name] for name in names if name in checks), None)
+    if check is None:
+        return Seen(Observation.UNKNOWN, "no-check")
+    return Seen(_RESULTS[check.result], check.code, check.evidence)
+
+
+def observe_nothing(devices: Iterable[Device], thresholds: Thresholds, *, reason: str) -> None:
+    """A round in which checks were due and none came."""
+    apply_observations({device: Seen(Observation.UNKNOWN, reason) for device in devices}, thresholds)
+
+
+def apply_observations(seen: Mapping[Device, Seen], thresholds: Thresholds) -> None:
+    """Writes what changed; a row that another transaction moved meanwhile is left to the next check."""
+    for device, one in seen.items():
+        before = state_of(device)
+        after = step(before, one.observation, thresholds)
+        if after != before and _write(device, before, after, one):
+            _announce(device, before.health, after.health, one)
+
+
+def state_of(device: Device) -> HealthState:
+    """The part of the row that the state machine reads."""
+    missing_from = device.health_before_missing
+    return HealthState(
+        health=DeviceHealth(device.health),
+        failed=device.failed_checks,
+        good=device.good_checks,
+        unknown=device.unknown_checks,
+        before_missing=DeviceHealth(missing_from) if missing_from else None,
+    )
+
+
+def _columns(state: HealthState) -> dict[str, object]:
+    return {
+        "health": state.health,
+        "failed_checks": state.failed,
+        "good_checks": state.good,
+        "unknown_checks": state.unknown,
+        "health_before_missing": state.before_missing,
+    }
+
+
+def _write(device: Device, before: HealthState, after: HealthState, seen: Seen) -> bool:
+    columns = _columns(after)
+    if after.health != before.health:
+        columns |= {"health_since": clock.now(), "health_reason": text(seen.reason, 200) or ""}
+    if seen.evidence and seen.observation in (Observation.FAILED, Observation.FATAL, Observation.UNKNOWN):
+        columns["health_evidence"] = text(seen.evidence, MAX_EVIDENCE) or ""
+    if not Device.objects.filter(pk=device.pk, **_columns(before)).update(**columns):
+        return False
+    for name, value in columns.items():
+        setattr(device, name, value)
+    return True
+
+
+def _announce(device: Device, before: DeviceHealth, after: DeviceHealth, seen: Seen) -> None:
+    if before == after:
+        return
+    now = clock.now()
+    DeviceEvent.objects.create(
+        device=device,
+        at=now,
+        from_health=before,
+        to_health=after,
+        reason=text(seen.reason, 200) or "",
+        evidence=text(seen.evidence, MAX_EVIDENCE) or "",
+        actor=seen.actor,
+    )
+    _alert(device, before, after, seen)
+    if after is DeviceHealth.SUSPECT:
+        _notice_flapping(device, now)
+    if (before in TAKES_JOBS) != (after in TAKES_JOBS) or DeviceHealth.SUSPECT in (before, after):
+        node_changed(device.node_id)
+    else:
+        node_shown(device.node_id)
+
+
+def _alert(device: Device, before: DeviceHealth, after: DeviceHealth, seen: Seen) -> None:
+    if before in _ALERTS:
+        clear_alert(_ALERTS[before][0], subject_type="device", subject_id=device.pk)
+    if after in _ALERTS:
+        code, severity = _ALERTS[after]
+        details = {"node": device.node_id, "index": device.index, "reason": text(seen.reason, 200)}
+        raise_alert(code, severity, subject_type="device", subject_id=device.pk, details=details)
+
+
+def _notice_flapping(device: Device, now: datetime) -> None:
+    recent = DeviceEvent.objects.filter(
+        device=device, to_health=DeviceHealth.SUSPECT, at__gt=now - FLAP_WINDOW
+    ).count()
+    if recent >= FLAPS:
+        details = {"node": device.node_id, "index": device.index, "times": recent}
+        raise_alert(FLAPPING, Severity.WARNING, subject_type="device", subject_id=device.pk, details=details)
+
+
+def clear_flapping(device_ids: Iterable[int], now: datetime) -> None:
+    """Ends the alert of those devices that stayed quiet for a whole window."""
+    ids = set(device_ids)
+    loud = DeviceEvent.objects.filter(
+        device__in=ids, to_health=DeviceHealth.SUSPECT, at__gt=now - FLAP_WINDOW
+    ).values_list("device_id", flat=True)
+    for device_id in ids - set(loud):
+        clear_alert(FLAPPING, subject_type="device", subject_id=device_id)

@@ -1,0 +1,114 @@
+"""Facts of an agent into rows: node columns, devices by identity, links.
+
+Never fails because something shrank or left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.protocol import Facts
+from controlplane.base import clock
+from inventory.device_health import Seen, apply_observations
+from inventory.facts import UNSEEN_BY_SCHEDULING, CleanDevice, CleanFacts, CleanLink, clean_facts
+from inventory.health import Observation, Thresholds
+from inventory.matching import match_devices
+from inventory.models import Device, DeviceHealth, DeviceLink, Node, NodeSet
+from inventory.revisions import node_changed, node_shown
+
+UNSEEN_COLUMNS = frozenset(
+    {"agent_version", "cpu_model", "driver_version", "facts_digest", "facts_at", "uuid"}
+)
+
+
+def apply_facts(node: Node, facts: Facts, *, digest: str, thresholds: Thresholds) -> None:
+    """Makes the rows of `node` say what `facts` say.
+
+    Call inside the report's transaction, with the contact row locked.
+    """
+    clean = clean_facts(facts)
+    devices = list(Device.objects.filter(node=node).order_by("id"))
+    seen = _apply_node(node, clean, digest=digest)
+    seen |= _apply_devices(node, devices, clean, thresholds)
+    seen |= _apply_links(node, clean.links)
+    if seen:
+        node_changed(node.pk)
+    else:
+        node_shown(node.pk)
+
+
+def _apply_node(node: Node, clean: CleanFacts, *, digest: str) -> bool:
+    columns = {**clean.columns, "facts_digest": digest[:128], "facts_at": clock.now()}
+    if clean.node_set is not None:
+        columns["node_set_id"] = NodeSet.objects.get_or_create(name=clean.node_set)[0].pk
+    changed = _update(node, columns)
+    if clean.facts != node.facts:
+        changed |= {key for key, value in clean.facts.items() if node.facts.get(key) != value}
+        node.facts = clean.facts
+        Node.objects.filter(pk=node.pk).update(facts=clean.facts)
+    return bool(changed - UNSEEN_COLUMNS - UNSEEN_BY_SCHEDULING)
+
+
+def _update(row: Node | Device, columns: dict[str, Any]) -> set[str]:
+    """Writes the columns that differ and names them."""
+    changed = {name: value for name, value in columns.items() if getattr(row, name) != value}
+    if changed:
+        for name, value in changed.items():
+            setattr(row, name, value)
+        row.save(update_fields=list(changed))
+    return set(changed)
+
+
+def _apply_devices(node: Node, devices: list[Device], clean: CleanFacts, thresholds: Thresholds) -> bool:
+    # A card that is there has a better claim to its address than one that left.
+    devices.sort(key=lambda device: (device.health == DeviceHealth.MISSING, device.pk))
+    matches = match_devices(devices, clean.devices)
+    by_id = {device.pk: device for device in devices}
+    changed = [_refresh(by_id[device_id], reported) for device_id, reported in matches.same]
+    created = [_create(node, reported) for reported in matches.new]
+    apply_observations(
+        {by_id[device_id]: Seen(Observation.VANISHED, "not-reported") for device_id in matches.gone}
+        | {by_id[device_id]: Seen(Observation.RETURNED, "reported-again") for device_id, _ in matches.same},
+        thresholds,
+    )
+    return any(changed) or bool(created)
+
+
+def _refresh(device: Device, reported: CleanDevice) -> bool:
+    columns = dict(reported.columns)
+    if columns["uuid"] is None:
+        # A card in error may not tell its UUID; its address then says which one it is.
+        columns["uuid"] = device.uuid
+    columns["identity"] = columns["uuid"] or reported.identity
+    return bool(_update(device, columns) - UNSEEN_COLUMNS)
+
+
+def _create(node: Node, reported: CleanDevice) -> Device:
+    return Device.objects.create(
+        node=node, identity=reported.identity, health_since=clock.now(), **reported.columns
+    )
+
+
+def _apply_links(node: Node, links: tuple[CleanLink, ...]) -> bool:
+    present = Device.objects.filter(node=node).exclude(health=DeviceHealth.MISSING)
+    ids = dict(present.values_list("index", "id"))
+    wanted = dict(_link_row(link, ids) for link in links if link.first in ids and link.second in ids)
+    known = {
+        (link.first_id, link.second_id): (link.kind, link.lanes, link.bandwidth_mb_s)
+        for link in DeviceLink.objects.filter(node=node)
+    }
+    if wanted == known:
+        return False
+    DeviceLink.objects.filter(node=node).delete()
+    DeviceLink.objects.bulk_create(
+        DeviceLink(node=node, first_id=a, second_id=b, kind=kind, lanes=lanes, bandwidth_mb_s=bandwidth)
+        for (a, b), (kind, lanes, bandwidth) in wanted.items()
+    )
+    return True
+
+
+def _link_row(
+    link: CleanLink, ids: dict[int, int]
+) -> tuple[tuple[int, int], tuple[str, int | None, int | None]]:
+    a, b = sorted((ids[link.first], ids[link.second]))
+    return (a, b), (link.columns["kind"], link.columns["lanes"], link.columns["bandwidth_mb_s"])

@@ -1,0 +1,101 @@
+"""The only writer of Node.state: guarded transitions, each with its reason."""
+
+from __future__ import annotations
+
+from controlplane.alerts.models import Severity
+from controlplane.alerts.service import clear_alert, raise_alert
+from controlplane.base import clock
+from inventory.facts import text
+from inventory.models import Node, NodeState
+from inventory.revisions import node_changed
+
+AWAY = (NodeState.SILENT, NodeState.LOST)
+SILENT_ALERT = "node-silent"
+LOST_ALERT = "node-lost"
+DUPLICATE_ALERT = "duplicate-machine"
+
+
+def heard_from(node: Node) -> None:
+    """A report arrived: a new node becomes ready, one that was away goes back to where it stood."""
+    state = NodeState(node.state)
+    if state == NodeState.ENROLLED:
+        _move(node, NodeState.READY, reason="")
+    elif state in AWAY:
+        _move(node, NodeState(node.state_before_silence or NodeState.READY), reason=node.state_reason)
+        clear_alert(SILENT_ALERT, subject_type="node", subject_id=node.pk)
+        clear_alert(LOST_ALERT, subject_type="node", subject_id=node.pk)
+
+
+def mark_silent(node: Node) -> bool:
+    """No new jobs go to a node that does not report. False when another transaction moved it meanwhile."""
+    if node.state in (*AWAY, NodeState.ENROLLED):
+        return False
+    before = NodeState(node.state)
+    if not _move(node, NodeState.SILENT, reason=node.state_reason, before_silence=before):
+        return False
+    _raise(SILENT_ALERT, Severity.WARNING, node)
+    return True
+
+
+def mark_lost(node: Node) -> bool:
+    """The silence lasted too long: its placements are given up (by the caller, in the same transaction)."""
+    if node.state != NodeState.SILENT:
+        return False
+    moved = _move(node, NodeState.LOST, reason=node.state_reason, before_silence=node.state_before_silence)
+    if moved:
+        clear_alert(SILENT_ALERT, subject_type="node", subject_id=node.pk)
+        _raise(LOST_ALERT, Severity.CRITICAL, node)
+    return moved
+
+
+def quarantine_duplicate(node: Node, details: dict[str, object]) -> None:
+    """Two live machines report as this node: it takes no new jobs until an operator releases it."""
+    if node.state != NodeState.QUARANTINED:
+        _move(node, NodeState.QUARANTINED, reason=DUPLICATE_ALERT)
+    _raise(DUPLICATE_ALERT, Severity.CRITICAL, node, **details)
+
+
+def note_claim(node_id: int, *, code: str, details: dict[str, object]) -> None:
+    """Another machine claimed this node's identity and was refused: the node goes on, a person should look."""
+    raise_alert(code, Severity.WARNING, subject_type="node", subject_id=node_id, details=details)
+
+
+def set_by_operator(node: Node, state: NodeState, *, reason: str) -> bool:
+    """What an operator wants of a node; while it is away this is only noted.
+
+    False when somebody else was faster.
+    """
+    reason = text(reason, 500) or ""
+    if node.state in AWAY:
+        return _move(node, NodeState(node.state), reason=reason, before_silence=state)
+    return _move(node, state, reason=reason)
+
+
+def effective_state(node: Node) -> NodeState:
+    """Where the node stands apart from being away."""
+    if node.state in AWAY:
+        return NodeState(node.state_before_silence or NodeState.READY)
+    return NodeState(node.state)
+
+
+def _move(node: Node, state: NodeState, *, reason: str, before_silence: str | None = None) -> bool:
+    columns: dict[str, object] = {
+        "state": state,
+        "state_reason": reason,
+        "state_before_silence": before_silence,
+    }
+    if state != node.state:
+        columns["state_since"] = clock.now()
+    guard = {"pk": node.pk, "state": node.state, "state_before_silence": node.state_before_silence}
+    if not Node.objects.filter(**guard).update(**columns):
+        return False
+    for name, value in columns.items():
+        setattr(node, name, value)
+    node_changed(node.pk)
+    return True
+
+
+def _raise(code: str, severity: Severity, node: Node, **details: object) -> None:
+    raise_alert(
+        code, severity, subject_type="node", subject_id=node.pk, details={"name": node.name, **details}
+    )

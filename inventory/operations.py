@@ -1,0 +1,113 @@
+"""What operators do to nodes and devices: guarded, audited by the caller's view, idempotent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from controlplane.accounts.models import User
+from controlplane.alerts.service import clear_alert
+from controlplane.base import clock
+from controlplane.base.problems import Problem
+from controlplane.policy.active import active_policy
+from inventory.authority import pinned
+from inventory.boots import forget_boots
+from inventory.device_health import Seen, apply_observations, thresholds_of
+from inventory.health import Observation
+from inventory.models import Device, DeviceHealth, EnrolmentToken, Node, NodeContact, NodeSet, NodeState
+from inventory.node_states import DUPLICATE_ALERT, effective_state, set_by_operator
+from inventory.revisions import node_changed
+from inventory.tokens import digest, new_enrolment_secret
+
+_TARGETS: Mapping[str, NodeState] = {
+    "cordon": NodeState.CORDONED,
+    "uncordon": NodeState.READY,
+    "drain": NodeState.DRAINING,
+    "maintenance": NodeState.MAINTENANCE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A one-time enrolment token with its secret, which is shown once."""
+
+    token: EnrolmentToken
+    secret: str
+
+
+def change_node_state(node: Node, operation: str, *, reason: str) -> Node:
+    """cordon, uncordon, drain or maintenance; a repeated operation changes nothing but the reason."""
+    target = _TARGETS[operation]
+    with transaction.atomic():
+        locked = _locked_node(node)
+        standing = effective_state(locked)
+        if standing == NodeState.QUARANTINED:
+            raise Problem(409, "node-quarantined", message=_("Release the node from quarantine first."))
+        if standing == NodeState.ENROLLED:
+            raise Problem(409, "node-never-reported", message=_("The node has not reported yet."))
+        if (standing, locked.state_reason) != (target, reason):
+            set_by_operator(locked, target, reason=reason)
+    return locked
+
+
+def release_node(node: Node, *, reason: str, actor: str) -> Node:
+    """Ends the quarantine of a node that two machines claimed. The next machine that reports is the node."""
+    with transaction.atomic():
+        locked = _locked_node(node)
+        if effective_state(locked) != NodeState.QUARANTINED:
+            raise Problem(409, "node-not-quarantined", message=_("The node is not in quarantine."))
+        forget_boots(locked)
+        set_by_operator(locked, NodeState.READY, reason=reason)
+        clear_alert(DUPLICATE_ALERT, subject_type="node", subject_id=locked.pk)
+    return locked
+
+
+def _locked_node(node: Node) -> Node:
+    """Contact before node, as everywhere."""
+    contact = NodeContact.objects.select_for_update(of=("self",)).get(node=node.pk)
+    return Node.objects.select_for_update(of=("self",)).select_related("node_set").get(pk=contact.pk)
+
+
+def cordon_device(device: Device, *, cordoned: bool) -> Device:
+    """Keeps new jobs off a device, or lets them on again; running jobs are not touched."""
+    with transaction.atomic():
+        if Device.objects.filter(pk=device.pk).exclude(cordoned=cordoned).update(cordoned=cordoned):
+            node_changed(device.node_id)
+    device.refresh_from_db()
+    return device
+
+
+def release_device(device: Device, *, reason: str, actor: str) -> Device:
+    """Takes a recovered device back into service."""
+    thresholds = thresholds_of(active_policy().health)
+    with transaction.atomic():
+        locked = Device.objects.select_for_update().get(pk=device.pk)
+        if locked.health != DeviceHealth.RECOVERED:
+            raise Problem(
+                409,
+                "device-not-recovered",
+                message=_("Only a recovered device can be released; this one is %(health)s."),
+                params={"health": locked.health},
+            )
+        apply_observations({locked: Seen(Observation.RELEASED, reason, actor=actor)}, thresholds)
+    return locked
+
+
+def create_enrolment_token(
+    *, creator: User | None, expires_in_hours: int, node_set: str | None = None, replaces: Node | None = None
+) -> NewToken:
+    """A new one-time token; with `replaces` it lets this silent node's machine enrol without its old token."""
+    secret = new_enrolment_secret()
+    site = NodeSet.objects.get_or_create(name=node_set)[0] if node_set else None
+    token = EnrolmentToken.objects.create(
+        token_hash=digest(secret),
+        created_by=creator,
+        expires_at=clock.now() + timedelta(hours=expires_in_hours),
+        node_set=site,
+        replaces=replaces,
+    )
+    return NewToken(token, pinned(secret))

@@ -1,0 +1,171 @@
+"""The probe cycle: silence of nodes by the server's time of receipt, and checks that did not come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from controlplane.alerts.models import Alert
+from controlplane.base import clock
+from controlplane.policy.document import Health as HealthPolicy
+from inventory import device_health
+from inventory.models import (
+    Device,
+    DeviceEvent,
+    DeviceHealth,
+    EnrolmentToken,
+    NodeContact,
+    NodeState,
+    ProbeBeat,
+    RetiredBoot,
+    UncountedCause,
+    UncountedTime,
+)
+from inventory.node_states import mark_lost, mark_silent
+from inventory.silence import Span, counted, is_gap, is_mass
+from inventory.wiring import UPWARD
+
+PRUNE_EVERY = timedelta(hours=1)
+KEEP_SPANS = timedelta(days=1)
+KEEP_HISTORY = timedelta(days=90)
+# Checks come with every report; this many intervals without any means that nobody checks.
+MISSING_CHECK_INTERVALS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What one probe cycle found; `ran` is False when another one was at it."""
+
+    ran: bool = True
+    silent: int = 0
+    lost: int = 0
+    mass: bool = False
+    unchecked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Silence:
+    contact: NodeContact
+    without_down: timedelta
+    counted: timedelta
+
+
+def probe(policy: HealthPolicy) -> Probed:
+    """One cycle. Duplicate and parallel ticks are harmless: each looks at times, not at ticks."""
+    now = clock.now()
+    beat = _beat(now, policy)
+    if beat is None:
+        return Probed(ran=False)
+    spans = list(UncountedTime.objects.order_by("started_at"))
+    silences = [_silence(contact, now, spans) for contact in _contacts()]
+    silent_after, lost_after = (
+        timedelta(seconds=policy.silent_after_s),
+        timedelta(seconds=policy.lost_after_s),
+    )
+    overdue = [one for one in silences if one.without_down >= silent_after]
+    mass = is_mass(len(overdue), len(silences), percent=policy.mass_silence_percent)
+    if mass:
+        _extend(UncountedCause.MASS, now, policy)
+    silent = sum(_silence_node(one.contact, now) for one in overdue)
+    lost = 0
+    if not mass:
+        lost = sum(_lose_node(one.contact) for one in overdue if one.counted >= lost_after)
+    unchecked = _count_missing_checks(silences, now, policy, silent_after)
+    if beat.pruned_at is None or now - beat.pruned_at > PRUNE_EVERY:
+        _prune(now)
+    return Probed(silent=silent, lost=lost, mass=mass, unchecked=unchecked)
+
+
+def _beat(now: datetime, policy: HealthPolicy) -> ProbeBeat | None:
+    """Notes that the cycle runs, and first the gap in which it did not; None while a parallel one is at this point."""
+    ProbeBeat.objects.get_or_create(id=1)
+    with transaction.atomic():
+        beat = ProbeBeat.objects.select_for_update(skip_locked=True).filter(pk=1).first()
+        if beat is None:
+            return None
+        if beat.at is not None and is_gap(beat.at, now, interval_s=policy.probe_interval_s):
+            UncountedTime.objects.create(cause=UncountedCause.DOWN, started_at=beat.at, ended_at=now)
+        if beat.at is None or now > beat.at:
+            ProbeBeat.objects.filter(pk=1).update(at=now)
+    return beat
+
+
+def _contacts() -> QuerySet[NodeContact]:
+    contacts = NodeContact.objects.select_related("node").filter(received_at__isnull=False)
+    return contacts.exclude(node__state__in=[NodeState.LOST, NodeState.ENROLLED]).order_by("node_id")
+
+
+def _silence(contact: NodeContact, now: datetime, spans: Sequence[UncountedTime]) -> _Silence:
+    assert contact.received_at is not None
+    down = [Span(one.started_at, one.ended_at) for one in spans if one.cause == UncountedCause.DOWN]
+    every = [Span(one.started_at, one.ended_at) for one in spans]
+    return _Silence(
+        contact, counted(contact.received_at, now, down), counted(contact.received_at, now, every)
+    )
+
+
+def _extend(cause: UncountedCause, now: datetime, policy: HealthPolicy) -> None:
+    """Lengthens the running span, or starts one; a span that ended more than a few beats ago is over."""
+    recent = now - timedelta(seconds=3 * policy.probe_interval_s)
+    running = UncountedTime.objects.filter(cause=cause, ended_at__gte=recent).order_by("-ended_at").first()
+    if running is None:
+        UncountedTime.objects.create(cause=cause, started_at=now, ended_at=now)
+    elif running.ended_at < now:
+        UncountedTime.objects.filter(pk=running.pk).update(ended_at=now)
+
+
+def _silence_node(contact: NodeContact, now: datetime) -> bool:
+    with transaction.atomic():
+        return _still_silent(contact) and mark_silent(contact.node)
+
+
+def _lose_node(contact: NodeContact) -> bool:
+    with transaction.atomic():
+        if not _still_silent(contact) or not mark_lost(contact.node):
+            return False
+    # Apart from the above, whose locks come after those of jobs; scheduling also looks for itself, should
+    # this not be reached.
+    if UPWARD.declare_lost is not None:
+        UPWARD.declare_lost(contact.node_id)
+    return True
+
+
+def _still_silent(contact: NodeContact) -> bool:
+    """Locks the contact: a report either came before and is seen, or waits and then finds the node away."""
+    locked = NodeContact.objects.select_for_update().get(pk=contact.pk)
+    return locked.received_at == contact.received_at
+
+
+def _count_missing_checks(
+    silences: Sequence[_Silence], now: datetime, policy: HealthPolicy, silent_after: timedelta
+) -> int:
+    """Nodes that report, but whose checks do not come any more."""
+    overdue = timedelta(seconds=MISSING_CHECK_INTERVALS * policy.report_interval_s)
+    reporting = {one.contact.node_id: one.contact for one in silences if one.without_down < silent_after}
+    late = [
+        node
+        for node, contact in reporting.items()
+        if (contact.checks_at or contact.node.enrolled_at) < now - overdue
+    ]
+    thresholds = device_health.thresholds_of(policy)
+    for node_id in late:
+        with transaction.atomic():
+            devices = Device.objects.filter(node=node_id).exclude(health=DeviceHealth.MISSING).order_by("id")
+            device_health.observe_nothing(devices, thresholds, reason="no-checks")
+    return len(late)
+
+
+def _prune(now: datetime) -> None:
+    ProbeBeat.objects.filter(pk=1).update(pruned_at=now)
+    UncountedTime.objects.filter(ended_at__lt=now - KEEP_SPANS).delete()
+    DeviceEvent.objects.filter(at__lt=now - KEEP_HISTORY).delete()
+    RetiredBoot.objects.filter(retired_at__lt=now - KEEP_HISTORY).delete()
+    EnrolmentToken.objects.filter(expires_at__lt=now - KEEP_HISTORY).delete()
+    flapping = Alert.objects.filter(code=device_health.FLAPPING, cleared_at=None).values_list(
+        "subject_id", flat=True
+    )
+    device_health.clear_flapping([int(subject) for subject in flapping], now)
