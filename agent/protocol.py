@@ -1,7 +1,9 @@
 """Wire types between agent and control plane (HTTP, JSON); the only agent module that the server imports.
 
-Unknown readings are null. Times are Unix milliseconds of the sender's clock and serve display and clock-offset measurement only.
-Additive changes keep VERSION; anything else raises it, and recorded wire files of every version stay in tests/contract.
+Unknown readings are null. Times are Unix milliseconds of the sender's clock and serve display and clock-
+offset measurement only.
+Additive changes keep VERSION; anything else raises it, and recorded wire files of every version stay in
+tests/contract.
 """
 
 from __future__ import annotations
@@ -104,7 +106,9 @@ class Runtime(msgspec.Struct, frozen=True):
 
 
 class DeviceFacts(msgspec.Struct, frozen=True):
-    """One accelerator. `uuid` (else `pci_bus_id`) is its identity within the node; `index` is only the vendor's current number."""
+    """One accelerator. `uuid` (else `pci_bus_id`) is its identity within the node; `index` is only the
+    vendor's current number.
+    """
 
     vendor: Vendor
     index: int
@@ -121,7 +125,9 @@ class DeviceFacts(msgspec.Struct, frozen=True):
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A link between the devices with indices a < b. `kind` as the vendor's tool names it: NV, NVSWITCH, HCCS, XGMI, PIX, PXB, PHB, NODE, SYS."""
+    """A link between the devices with indices a < b. `kind` as the vendor's tool names it: NV, NVSWITCH,
+    HCCS, XGMI, PIX, PXB, PHB, NODE, SYS.
+    """
 
     a: int
     b: int
@@ -187,7 +193,9 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class TaskState(msgspec.Struct, frozen=True):
-    """How one placement stands on the node. `fence` is echoed from the assignment; answers with another fence change nothing."""
+    """How one placement stands on the node. `fence` is echoed from the assignment; answers with another fence
+    change nothing.
+    """
 
     placement: int
     attempt: int
@@ -209,7 +217,9 @@ class TaskState(msgspec.Struct, frozen=True):
 
 
 class ClockSample(msgspec.Struct, frozen=True):
-    """The least-round-trip sample of recent exchanges: offset = node clock - server clock, with its uncertainty (half the round trip)."""
+    """The least-round-trip sample of recent exchanges: offset = node clock - server clock, with its
+    uncertainty (half the round trip).
+    """
 
     offset_us: int
     uncertainty_us: int
@@ -266,7 +276,9 @@ class Assignment(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What should be: the whole desired set of the node. Times are of the server's clock; `received_at_ms`/`sent_at_ms` bracket the handling."""
+    """What should be: the whole desired set of the node. Times are of the server's clock;
+    `received_at_ms`/`sent_at_ms` bracket the handling.
+    """
 
     version: int
     cluster_id: str
@@ -280,7 +292,9 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class EnrolRequest(msgspec.Struct, frozen=True):
-    """First contact, with a one-time enrolment token. `previous_token` proves a silent node's identity when it enrols again."""
+    """First contact, with a one-time enrolment token. `previous_token` proves a silent node's identity when
+    it enrols again.
+    """
 
     version: int
     token: str
@@ -302,7 +316,9 @@ class EnrolReply(msgspec.Struct, frozen=True):
 
 
 class LogReply(msgspec.Struct, frozen=True):
-    """Bytes of the log that the server now holds (`next_offset`); `truncated` when the cap of the attempt is reached."""
+    """Bytes of the log that the server now holds (`next_offset`); `truncated` when the cap of the attempt is
+    reached.
+    """
 
     next_offset: int
     truncated: bool = False
@@ -314,5 +330,7 @@ def encode(message: msgspec.Struct) -> bytes:
 
 
 def decode(data: bytes, type_: type[T]) -> T:
-    """Read one wire message; raises msgspec.ValidationError naming the field, or msgspec.DecodeError when it is not JSON."""
+    """Read one wire message; raises msgspec.ValidationError naming the field, or msgspec.DecodeError when it
+    is not JSON.
+    """
     return msgspec.json.decode(data, type=type_)

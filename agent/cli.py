@@ -1,0 +1,199 @@
+"""Command line of the agent."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from agent import __version__
+from agent.collect import HostCollector, VendorWorker
+from agent.config import Config, ConfigError, Identity, load_config, load_identity, parse_setting
+from agent.enrolment import enrol, pinned_ca
+from agent.journal import Journal
+from agent.loop import Agent
+from agent.protocol import Vendor
+from agent.runners.base import RunnerError
+from agent.runners.process import ProcessRunner
+from agent.transport import Transport
+from agent.vendors import PROBES
+from agent.vendors.base import document
+
+SETTING_FLAGS = {
+    "server": "address of the control plane, https://HOST:PORT",
+    "state_dir": "folder for identity, journal and jobs",
+    "token_file": "file with a one-time enrolment token",
+    "ca_file": "PEM file of the only CA to trust",
+    "jobs_dir": "folder for the jobs' work folders",
+    "labels": "labels of this node, a=1,b=2",
+    "node_set": "node set (sub-cluster) of this node",
+    "reserved_cpus": "CPUs that jobs never get, 0,1",
+    "interval_s": "seconds between reports, instead of the server's wish",
+    "machine_id": "machine id, instead of the machine's own",
+    "hostname": "name to show, instead of the machine's own",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of `headrace-agent`; returns the exit status."""
+    options = build_parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        return int(options.call(options) or 0)
+    except (ConfigError, RunnerError, ValueError) as error:
+        print(f"headrace-agent: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and flags."""
+    parser = argparse.ArgumentParser(prog="headrace-agent", description="Node agent of Headrace.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, call, text in (
+        ("run", run, "report this node and run its jobs; enrols first if needed"),
+        ("enrol", run_enrol, "trade a one-time token for this node's identity"),
+    ):
+        command = commands.add_parser(name, help=text)
+        _add_settings(command)
+        command.set_defaults(call=call)
+    probe = commands.add_parser(
+        "probe", help="print what the vendors' interfaces say now, one JSON document per line"
+    )
+    probe.add_argument("vendor", nargs="?", choices=[vendor.value for vendor in PROBES])
+    probe.set_defaults(call=run_probe)
+    parse = commands.add_parser(
+        "parse", help="print what captured tool output says, one JSON document per file"
+    )
+    parse.add_argument("vendor", choices=[vendor.value for vendor in PROBES])
+    parse.add_argument("files", nargs="+", metavar="FILE")
+    parse.set_defaults(call=run_parse)
+    commands.add_parser("version", help="print the version").set_defaults(call=lambda _: print(__version__))
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """The agent proper, until SIGTERM or SIGINT; jobs go on unless `stop_jobs_on_exit`."""
+    config = _config(options)
+    state_dir = Path(config.state_dir)
+    lock = hold_state_dir(state_dir)
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    identity = load_identity(state_dir) or enrol(config, pause=stopping.wait)
+    agent = build_agent(config, identity)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: agent.stop())
+    if not stopping.is_set():
+        agent.run()
+    if config.stop_jobs_on_exit:
+        agent.stop_jobs(timeout_s=30.0)
+    os.close(lock)
+    return 0
+
+
+def build_agent(config: Config, identity: Identity) -> Agent:
+    """The agent of this very machine."""
+    state_dir = Path(config.state_dir)
+    server = config.server or identity.server
+    journal = Journal(state_dir)
+    runner = ProcessRunner(journal, jobs_dir=Path(config.jobs_dir) if config.jobs_dir else None)
+    ca_file = pinned_ca(msgspec.structs.replace(config, server=server), None)
+    return Agent(
+        identity,
+        transport=Transport(server, token=identity.token, ca_file=ca_file),
+        collector=HostCollector(
+            config, isolates_users=runner.isolates_users, runner_warnings=runner.warnings
+        ),
+        runner=runner,
+        journal=journal,
+        interval_s=config.interval_s,
+        observe_only=config.observe_only,
+    )
+
+
+def run_enrol(options: argparse.Namespace) -> int:
+    """Enrol and say as whom."""
+    identity = enrol(_config(options))
+    print(f"enrolled as node {identity.node} of cluster {identity.cluster_id}")
+    return 0
+
+
+def run_probe(options: argparse.Namespace) -> int:
+    """Live probes, each in its own process with a time-out."""
+    root, status = Path("/"), 0
+    for vendor in [Vendor(options.vendor)] if options.vendor else list(PROBES):
+        if not options.vendor and not PROBES[vendor].present(root):
+            continue
+        worker = VendorWorker(vendor, root)
+        answer = worker.read()
+        worker.close()
+        if answer.readout is None:
+            print(
+                json.dumps({"vendor": vendor.value, "devices": [], "links": [], "warnings": [answer.problem]})
+            )
+            status = 1
+        else:
+            print(json.dumps(document(answer.readout)))
+    return status
+
+
+def run_parse(options: argparse.Namespace) -> int:
+    """Captured output to JSON; a file that cannot be read is the only failure."""
+    for name in options.files:
+        try:
+            text = (
+                sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8", errors="replace")
+            )
+        except OSError as error:
+            raise ConfigError(f"{name}: {error.strerror}") from error
+        print(json.dumps(document(PROBES[Vendor(options.vendor)].parse(text)), ensure_ascii=False))
+    return 0
+
+
+def hold_state_dir(state_dir: Path) -> int:
+    """Two agents on one state folder would start jobs twice: the second is refused. The lock ends with the
+    process.
+    """
+    try:
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(state_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigError(f"state_dir: {state_dir}: {error.strerror}; give --state-dir DIR") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ConfigError(f"state_dir: another agent is running on {state_dir}") from error
+    return handle
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--config", type=Path, help="TOML file with these settings")
+    for name, text in SETTING_FLAGS.items():
+        command.add_argument(f"--{name.replace('_', '-')}", help=text)
+    command.add_argument(
+        "--observe-only", action="store_true", default=None, help="measure only, never run a job"
+    )
+    command.add_argument(
+        "--stop-jobs-on-exit", action="store_true", default=None, help="end all jobs when stopped"
+    )
+
+
+def _config(options: argparse.Namespace) -> Config:
+    names = [*SETTING_FLAGS, "observe_only", "stop_jobs_on_exit"]
+    flags = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    parsed = {
+        name: parse_setting(name, value) if isinstance(value, str) else value for name, value in flags.items()
+    }
+    return load_config(options.config, flags=parsed)

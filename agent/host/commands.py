@@ -1,0 +1,66 @@
+"""Running a foreign command with a time-out, without ever waiting for one that cannot be killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+
+MOST_BYTES = 16 << 20
+ENVIRONMENT = {
+    "LC_ALL": "C",
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/",
+}
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """What came of a command; `problem` is empty when it ended with status 0 and some output."""
+
+    output: str
+    problem: str = ""
+    stuck: subprocess.Popen[bytes] | None = None
+
+
+def run_command(argv: list[str], *, timeout_s: float, path: str | None = None) -> CommandResult:
+    """Run and read; on time-out its whole group is killed. One that does not die is handed back as `stuck`,
+    not waited for.
+    """
+    environment = {**ENVIRONMENT, "PATH": path or os.environ.get("PATH") or ENVIRONMENT["PATH"]}
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=environment,
+        )
+    except OSError as error:
+        return CommandResult("", f"{argv[0]}: {error.strerror}")
+    try:
+        output, errors = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        return CommandResult("", f"{argv[0]}: no answer within {timeout_s:g} s", _kill(process))
+    text = output[:MOST_BYTES].decode("utf-8", "replace")
+    if process.returncode != 0:
+        detail = errors.decode("utf-8", "replace").strip()[:300] or text.strip()[:300]
+        return CommandResult(text, f"{argv[0]}: exit status {process.returncode} {detail}".strip())
+    return CommandResult(text, "" if text.strip() else f"{argv[0]}: empty output")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes] | None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        process.wait(timeout=0.5)
+    except subprocess.TimeoutExpired:
+        return process
+    finally:
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+    return None

@@ -1,0 +1,144 @@
+"""What the agent has promised and done, on disk: one folder per placement attempt, written before its process starts.
+
+Layout of the state folder: `tasks/KEY/` live and ended tasks, `spool/KEY/` tasks the server has let go whose
+log is still on its way,
+`done/KEY` how past tasks ended (so that none is ever started twice), `obeyed` the cluster and epoch last obeyed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from agent.task import Outcome, Record, TaskKey
+
+KEPT_OUTCOMES = 4096
+
+
+class Obeyed(msgspec.Struct, frozen=True):
+    """The last desired set that was obeyed; `contact_s` is the boot clock's time of it."""
+
+    cluster_id: str | None = None
+    epoch: int = 0
+    boot_id: str = ""
+    contact_s: float = 0.0
+
+
+class Journal:
+    """The on-disk record; every write is atomic, so a kill at any moment leaves the old or the new, never half."""
+
+    def __init__(self, state_dir: Path, *, durable: bool = True) -> None:
+        self.state_dir = state_dir
+        self.tasks_dir = state_dir / "tasks"
+        self.spool_dir = state_dir / "spool"
+        self.done_dir = state_dir / "done"
+        self._durable = durable
+        for folder in (state_dir, self.tasks_dir, self.spool_dir, self.done_dir):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def folder(self, key: TaskKey) -> Path:
+        """The task's folder, wherever it lies now."""
+        live = self.tasks_dir / key.folder
+        return (
+            live
+            if live.exists() or not (self.spool_dir / key.folder).exists()
+            else self.spool_dir / key.folder
+        )
+
+    def write(self, record: Record) -> None:
+        """Put a record down; on return it survives a power cut."""
+        folder = self.tasks_dir / record.key.folder
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_atomic(folder / "record.json", msgspec.json.encode(record), durable=self._durable)
+
+    def read_all(self) -> list[Record]:
+        """All live records; a folder without a readable one never started anything and is removed."""
+        return list(self._records(self.tasks_dir))
+
+    def spooled(self) -> list[Record]:
+        """Tasks whose log still has to reach the server."""
+        return list(self._records(self.spool_dir))
+
+    def spool(self, key: TaskKey, outcome: Outcome | None) -> None:
+        """The server let the task go: remember how it ended and keep its log for shipping."""
+        if outcome is not None:
+            write_atomic(self.done_dir / key.folder, msgspec.json.encode(outcome), durable=self._durable)
+        source = self.tasks_dir / key.folder
+        if source.exists():
+            shutil.rmtree(self.spool_dir / key.folder, ignore_errors=True)
+            source.rename(self.spool_dir / key.folder)
+
+    def drop(self, key: TaskKey) -> None:
+        """Remove what is left of a task that the server let go and whose log it has."""
+        shutil.rmtree(self.spool_dir / key.folder, ignore_errors=True)
+
+    def past_outcome(self, key: TaskKey) -> Outcome | None:
+        """How a task that was let go had ended; None = never ran here."""
+        try:
+            return msgspec.json.decode((self.done_dir / key.folder).read_bytes(), type=Outcome)
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def past_keys(self) -> set[TaskKey]:
+        """Keys of tasks that ended and were let go; the oldest beyond the limit are forgotten."""
+        names = sorted(os.scandir(self.done_dir), key=lambda entry: entry.stat().st_mtime_ns)
+        for entry in names[:-KEPT_OUTCOMES]:
+            os.unlink(entry.path)
+        return {key for entry in names[-KEPT_OUTCOMES:] if (key := _parse_key(entry.name))}
+
+    def read_obeyed(self) -> Obeyed:
+        """What was obeyed last, by this or an earlier run of the agent."""
+        try:
+            return msgspec.json.decode((self.state_dir / "obeyed").read_bytes(), type=Obeyed)
+        except (OSError, msgspec.MsgspecError):
+            return Obeyed()
+
+    def write_obeyed(self, obeyed: Obeyed, *, durable: bool) -> None:
+        """Note what was obeyed; durable when the epoch moved."""
+        write_atomic(
+            self.state_dir / "obeyed", msgspec.json.encode(obeyed), durable=durable and self._durable
+        )
+
+    def _records(self, folder: Path) -> Iterator[Record]:
+        for entry in sorted(folder.iterdir()):
+            try:
+                record = msgspec.json.decode((entry / "record.json").read_bytes(), type=Record)
+            except (OSError, msgspec.MsgspecError):
+                if not (entry / "start").exists():
+                    shutil.rmtree(entry, ignore_errors=True)
+                continue
+            yield record
+
+
+def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file as a whole, readable by its owner only."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(handle, data)
+        if durable:
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.rename(temporary, path)
+    if durable:
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _parse_key(name: str) -> TaskKey | None:
+    parts = name.split("-")
+    if len(parts) != 3 or not all(part.isdigit() for part in parts):
+        return None
+    return TaskKey(*(int(part) for part in parts))

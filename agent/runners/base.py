@@ -1,0 +1,67 @@
+"""What the agent asks of a runner, so that real processes, containers and simulated jobs are driven alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from agent.protocol import Assignment, TaskPhase
+from agent.task import Outcome, Record, TaskKey
+
+OnChange = Callable[[TaskKey], None]
+
+
+class RunnerError(Exception):
+    """A job cannot be started here; the text is shown to its owner."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a task stands. `phase` None = written down, but its start never happened."""
+
+    phase: TaskPhase | None
+    started_at_ms: int | None = None
+    pid: int | None = None
+    cpus: tuple[int, ...] = ()
+    adopted: bool = False
+    outcome: Outcome | None = None
+    log_bytes: int = 0
+    memory_used_mib: int | None = None
+    cpu_used_milli: int | None = None
+
+
+class Runner(Protocol):
+    """Starts, watches and stops tasks; calls `on_change` (from any thread) when one started or ended."""
+
+    on_change: OnChange
+    isolates_users: bool
+    warnings: tuple[str, ...]
+
+    def reserve(self, assignment: Assignment) -> int | None:
+        """The uid the job will run under; raises RunnerError."""
+
+    def start(self, record: Record) -> None:
+        """Start a written-down task; again is harmless; raises RunnerError."""
+
+    def adopt(self, record: Record) -> None:
+        """Take up a task of an earlier run of the agent."""
+
+    def stop(self, record: Record) -> None:
+        """Ask a task to end; again is harmless."""
+
+    def progress(self, record: Record) -> Progress:
+        """How the task stands now."""
+
+    def measure(self) -> None:
+        """Refresh memory and CPU use of running tasks."""
+
+    def log_path(self, record: Record) -> Path:
+        """Where the task's output lies."""
+
+    def release(self, record: Record) -> None:
+        """The task is over and let go: free its user and remove its work folder."""
+
+    def close(self) -> None:
+        """Stop watching; jobs go on."""

@@ -1,0 +1,356 @@
+"""Runs jobs as plain processes, each under a supervisor (`shim.py`) that outlives the agent."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import marshal
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.host.machine import boot_id
+from agent.journal import Journal
+from agent.protocol import Assignment, ExitReason, TaskPhase
+from agent.runners.base import OnChange, Progress, RunnerError
+from agent.runners.cgroup import JobGroups
+from agent.runners.environment import job_environment
+from agent.runners.identity import UserPool, can_isolate, remove_tree, sweep_shared_folders
+from agent.runners.task_files import (
+    is_fresh_claim,
+    number,
+    read_exit,
+    read_facts,
+    size_of,
+    tail,
+    write_exit,
+    write_private,
+)
+from agent.runners.usage import Use, UseMeter, start_ticks
+from agent.runners.watcher import Watcher
+from agent.task import Outcome, Record, TaskKey
+
+SHIM = Path(__file__).with_name("shim.py")
+LOG_LIMIT_BYTES = 64 << 20
+NOFILE = 1 << 16
+NO_MEMORY_LIMIT = (
+    "host memory of jobs is watched, not enforced: no writable cgroup v2 was delegated to the agent"
+)
+SAME_USER = (
+    "the agent is not root: jobs run as the agent's own user, see each other's files and could read the agent's token;"
+    " run it as root where jobs are not trusted"
+)
+ROOT_WITHOUT_RIGHTS = "the agent is root but may not change users here: it refuses to run jobs"
+
+
+@dataclass
+class Live:
+    """What is known of a task's supervisor."""
+
+    adopted: bool
+    process: subprocess.Popen[bytes] | None = None
+    pid: int | None = None
+    ticks: int = 0
+    outcome: Outcome | None = None
+
+
+class ProcessRunner:
+    """See `runners.base.Runner`. Facts of a task come from the files its supervisor writes, so a restarted
+    agent sees the same.
+    """
+
+    def __init__(
+        self, journal: Journal, *, jobs_dir: Path | None = None, users: UserPool | None = None
+    ) -> None:
+        self._journal = journal
+        self._boot_id = boot_id(Path("/"))
+        self._live: dict[TaskKey, Live] = {}
+        self._use: dict[TaskKey, Use] = {}
+        self._meter = UseMeter()
+        self._groups = JobGroups.open()
+        status, uid_map = Path("/proc/self/status").read_text(), Path("/proc/self/uid_map").read_text()
+        self.isolates_users = can_isolate(status, uid_map, euid=os.geteuid())
+        self._users = (users or UserPool()) if self.isolates_users else None
+        self._jobs_dir = choose_jobs_dir(journal.state_dir, jobs_dir, isolates=self.isolates_users)
+        self._watcher = Watcher(self._changed)
+        self.on_change: OnChange = lambda key: None
+        self.warnings = self._warnings()
+
+    def reserve(self, assignment: Assignment) -> int | None:
+        """A fresh uid where we may change users; root jobs are refused where we may not."""
+        if self._users is not None:
+            return self._users.take()
+        if os.geteuid() == 0:
+            raise RunnerError(ROOT_WITHOUT_RIGHTS)
+        return None
+
+    def start(self, record: Record) -> None:
+        """Launch the supervisor; the exclusive `start` file proves that no task starts twice, whoever asks."""
+        folder = self._journal.folder(record.key)
+        if (folder / "start").exists() or (folder / "exit").exists() or record.key in self._live:
+            self.adopt(record)
+            return
+        try:
+            spec = self._spec(record, self._make_home(record))
+            write_private(folder / "spec", marshal.dumps(spec))
+            self._launch(record, folder)
+        except (OSError, ValueError) as error:
+            raise RunnerError(f"cannot start: {error}") from error
+
+    def adopt(self, record: Record) -> None:
+        """Watch a task that an earlier agent started."""
+        if record.uid is not None and self._users is not None:
+            self._users.hold(record.uid)
+        live = self._live.setdefault(record.key, Live(adopted=True))
+        if (
+            live.process is None
+            and self._find_supervisor(record, live)
+            and live.pid
+            and start_ticks(live.pid) == live.ticks
+        ):
+            self._watcher.watch_process(record.key, live.pid)
+
+    def stop(self, record: Record) -> None:
+        """Leave the wish on disk, then signal the supervisor once it is surely listening; else it reads the
+        wish itself.
+        """
+        folder = self._journal.folder(record.key)
+        write_private(folder / "stop", b"")
+        live = self._live.get(record.key)
+        if live is None or (live.process is None and live.pid is None and not (folder / "start").exists()):
+            if not (folder / "exit").exists():
+                write_exit(folder, ExitReason.STOPPED, "stopped before it was started")
+            self._changed(record.key)
+            return
+        listening = (folder / "started").exists() and self._find_supervisor(record, live)
+        if listening and live.pid is not None and start_ticks(live.pid) == live.ticks:
+            os.kill(live.pid, signal.SIGTERM)
+
+    def progress(self, record: Record) -> Progress:
+        """Read the task's files; a supervisor that died without a word means a lost process."""
+        folder = self._journal.folder(record.key)
+        live = self._live.get(record.key) or Live(adopted=True)
+        outcome = live.outcome or read_exit(folder, record) or self._lost(record, live, folder)
+        started = read_facts(folder / "started")
+        log_bytes = size_of(folder / "log")
+        use = self._use.get(record.key)
+        phase = self._phase(record, live, started=bool(started), ended=outcome is not None)
+        if outcome is not None:
+            live.outcome = self._explain(record, outcome)
+        return Progress(
+            phase=phase,
+            started_at_ms=number(started.get("started_at_ms")),
+            pid=number(started.get("pid")),
+            cpus=tuple(int(cpu) for cpu in started.get("cpus", "").split(",") if cpu),
+            adopted=live.adopted,
+            outcome=live.outcome,
+            log_bytes=log_bytes,
+            memory_used_mib=use.memory_mib if use and outcome is None else None,
+            cpu_used_milli=use.cpu_milli if use and outcome is None else None,
+        )
+
+    def measure(self) -> None:
+        """One pass over /proc for all tasks."""
+        self._use = self._meter.read(
+            {key: live.pid for key, live in self._live.items() if live.pid and not live.outcome}
+        )
+
+    def log_path(self, record: Record) -> Path:
+        """The log beside the record."""
+        return self._journal.folder(record.key) / "log"
+
+    def release(self, record: Record) -> None:
+        """Remove the work folder before the uid can go to another job."""
+        live = self._live.pop(record.key, None)
+        if live is not None and live.process is not None:
+            live.process.poll()
+        remove_tree(self._home(record.key))
+        if self._groups is not None:
+            self._groups.remove(record.key.folder)
+        if record.uid is not None and self._users is not None:
+            sweep_shared_folders(record.uid)
+            self._users.give_back(record.uid)
+
+    def close(self) -> None:
+        """Jobs go on; the next agent adopts them."""
+        self._watcher.close()
+
+    def _changed(self, key: TaskKey) -> None:
+        live = self._live.get(key)
+        if live is not None and live.process is not None:
+            live.process.poll()
+        self.on_change(key)
+
+    def _warnings(self) -> tuple[str, ...]:
+        found = []
+        if not self.isolates_users:
+            found.append(ROOT_WITHOUT_RIGHTS if os.geteuid() == 0 else SAME_USER)
+        if self._groups is None:
+            found.append(NO_MEMORY_LIMIT)
+        return tuple(found)
+
+    def _home(self, key: TaskKey) -> Path:
+        return self._jobs_dir / f"{key.placement}-{key.fence}"
+
+    def _make_home(self, record: Record) -> Path:
+        home = self._home(record.key)
+        remove_tree(home)
+        for folder in (home, home / "tmp"):
+            folder.mkdir(mode=0o700)
+            if record.uid is not None:
+                os.chown(folder, record.uid, record.uid)
+        return home
+
+    def _spec(self, record: Record, home: Path) -> dict[str, object]:
+        assignment = record.assignment
+        if not assignment.command or not assignment.command[0]:
+            raise ValueError("the job has no command")
+        name = record.key.folder
+        return {
+            "command": list(assignment.command),
+            "env": job_environment(assignment, home=str(home)),
+            "home": str(home),
+            "working_dir": assignment.working_dir,
+            "cpus": sorted({*assignment.cpus, *assignment.loader_cpus}),
+            "uid": record.uid,
+            "grace_s": max(0, assignment.grace_s),
+            "time_limit_s": assignment.time_limit_s,
+            "log_limit_bytes": LOG_LIMIT_BYTES,
+            "nofile": NOFILE,
+            "cgroup_procs": self._groups.create(name, assignment.memory_mib) if self._groups else [],
+        }
+
+    def _launch(self, record: Record, folder: Path) -> None:
+        listen, notify = os.pipe()
+        lock = self._users.lock_fd(record.uid) if self._users and record.uid is not None else None
+        errors = os.open(
+            folder / "supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+        )
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(SHIM), str(folder), str(notify)],
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
+                pass_fds=[fd for fd in (notify, lock) if fd is not None],
+                start_new_session=True,
+                cwd="/",
+                env={"LC_ALL": "C.UTF-8"},
+            )
+        except OSError:
+            os.close(listen)
+            raise
+        finally:
+            os.close(notify)
+            os.close(errors)
+        ticks = start_ticks(process.pid)
+        self._live[record.key] = Live(adopted=False, process=process, pid=process.pid, ticks=ticks)
+        self._watcher.watch_start(record.key, listen)
+        self._watcher.watch_process(record.key, process.pid)
+
+    def _find_supervisor(self, record: Record, live: Live) -> bool:
+        """Learn the supervisor from its start record; another boot's pids mean nothing."""
+        facts = read_facts(self._journal.folder(record.key) / "start")
+        pid, ticks = number(facts.get("pid")), number(facts.get("start_ticks"))
+        if facts.get("boot_id") != self._boot_id or not pid or not ticks:
+            return False
+        live.pid, live.ticks = pid, ticks
+        return True
+
+    def _phase(self, record: Record, live: Live, *, started: bool, ended: bool) -> TaskPhase | None:
+        if ended:
+            return TaskPhase.ENDED
+        if record.stop_wanted:
+            return TaskPhase.STOPPING
+        if started:
+            return TaskPhase.RUNNING
+        known = live.process is not None or (self._journal.folder(record.key) / "start").exists()
+        return TaskPhase.PREPARING if known else None
+
+    def _lost(self, record: Record, live: Live, folder: Path) -> Outcome | None:
+        """The supervisor is gone without an exit file: make sure the job is gone, too, and say so for good."""
+        if not (folder / "start").exists():
+            if live.process is None or live.process.poll() is None:
+                return None
+            reason, message = (
+                ExitReason.START_FAILED,
+                "the job's supervisor did not start: " + tail(folder / "supervisor.log"),
+            )
+        else:
+            self._find_supervisor(record, live)
+            if (live.pid is not None and start_ticks(live.pid) == live.ticks) or is_fresh_claim(
+                folder / "start"
+            ):
+                return None
+            same_boot = read_facts(folder / "start").get("boot_id") in (self._boot_id, None)
+            reason = ExitReason.LOST_PROCESS
+            message = "its supervisor was killed" if same_boot else "the machine was restarted"
+            if same_boot:
+                kill_leftovers(folder, record)
+        ended = read_exit(folder, record)  # it may have written its last word between our two looks
+        if ended is None:
+            write_exit(folder, reason, message)
+            ended = read_exit(folder, record)
+        return ended
+
+    def _explain(self, record: Record, outcome: Outcome) -> Outcome:
+        killed = self._groups is not None and self._groups.killed_for_memory(record.key.folder)
+        if not killed or outcome.message:
+            return outcome
+        limit = record.assignment.memory_mib
+        return Outcome(
+            reason=outcome.reason,
+            ended_at_ms=outcome.ended_at_ms,
+            exit_code=outcome.exit_code,
+            signal=outcome.signal,
+            message=f"the kernel killed it at its memory limit of {limit} MiB",
+            log_bytes=outcome.log_bytes,
+            started_at_ms=outcome.started_at_ms,
+        )
+
+
+def choose_jobs_dir(state_dir: Path, wanted: Path | None, *, isolates: bool) -> Path:
+    """Where work folders lie: a place that jobs' own users can reach, which a state folder below a closed
+    home is not.
+    """
+    mark = hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:12]
+    candidates = [
+        wanted or state_dir / "jobs",
+        Path("/var/lib/headrace-jobs") / mark,
+        Path("/tmp") / f"headrace-jobs-{mark}",
+    ]
+    for folder in candidates:
+        try:
+            folder.mkdir(mode=0o711, parents=True, exist_ok=True)
+            folder.chmod(0o711)
+        except OSError:
+            continue
+        if not isolates or all(parent.stat().st_mode & 0o001 for parent in folder.resolve().parents):
+            return folder
+    raise RunnerError(
+        f"no folder for jobs can be made; tried {', '.join(str(folder) for folder in candidates)}"
+    )
+
+
+def kill_leftovers(folder: Path, record: Record) -> None:
+    """After a supervisor was killed: its job dies with it, but what the job started may not have."""
+    started = read_facts(folder / "started")
+    pid, ticks = number(started.get("pid")), number(started.get("start_ticks"))
+    if pid and ticks and start_ticks(pid) == ticks:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+    if record.uid is not None:
+        kill_processes_of(record.uid)
+
+
+def kill_processes_of(uid: int) -> None:
+    """Kill every process of a job's user."""
+    for entry in os.scandir("/proc"):
+        try:
+            if entry.name.isdigit() and entry.stat().st_uid == uid:
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:
+            continue
