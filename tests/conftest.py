@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.services import SERVICES
+
 CLONE = Path(__file__).resolve().parents[1]
 SHARED_DATA = CLONE.parent / "shared" / "data"
 BROWSERS = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
@@ -75,3 +77,24 @@ def chromium() -> Path:
     path = browser_path()
     assert path is not None, "no Chromium: apt-get install chromium"
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    """The address of a running PostgreSQL; Django's test databases are made on it."""
+    SERVICES.start_postgres()
+    return os.environ["DATABASE_URL"]
+
+
+@pytest.fixture(scope="session")
+def valkey_url() -> str:
+    """The address of a running Valkey that belongs to this test process alone."""
+    SERVICES.start_valkey()
+    return os.environ["REDIS_URL"]
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    postgres_url: str, valkey_url: str, django_db_modify_db_settings_parallel_suffix: None
+) -> None:
+    """Django's database fixtures start the servers; code under test may use broker and cache as well."""

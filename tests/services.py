@@ -108,24 +108,3 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure() -> None:
     SERVICES.close()
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> str:
-    """The address of a running PostgreSQL; Django's test databases are made on it."""
-    SERVICES.start_postgres()
-    return os.environ["DATABASE_URL"]
-
-
-@pytest.fixture(scope="session")
-def valkey_url() -> str:
-    """The address of a running Valkey that belongs to this test process alone."""
-    SERVICES.start_valkey()
-    return os.environ["REDIS_URL"]
-
-
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(
-    postgres_url: str, valkey_url: str, django_db_modify_db_settings_parallel_suffix: None
-) -> None:
-    """Django's database fixtures start the servers; code under test may use broker and cache as well."""

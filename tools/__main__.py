@@ -41,7 +41,7 @@ def run(arguments: list[str]) -> int:
     ensure_console()
     sys.stdout.flush()
     # The supervisor takes this process's place, so that one Ctrl-C reaches one process.
-    os.execv(PYTHON, [str(PYTHON), str(ROOT / "manage.py"), "up", *arguments])
+    os.execv(PYTHON, [str(PYTHON), "-m", "controlplane.embedded", *arguments])
 
 
 def demo(arguments: list[str]) -> int:

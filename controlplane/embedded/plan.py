@@ -31,6 +31,10 @@ class Address:
         return f"http://{self.reachable_host}:{self.port}"
 
     @property
+    def ready_url(self) -> str:
+        return f"{self.url}/readyz"
+
+    @property
     def reachable_host(self) -> str:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"[{host}]" if ":" in host else host
@@ -71,24 +75,24 @@ def child_environment(
     }
 
 
-def server_children(state: StateFolder, address: Address, env: Mapping[str, str]) -> list[ChildSpec]:
-    """One ASGI process for everything, two workers (the cycle has its own) and the beat."""
-    web = (
+def web_child(state: StateFolder, address: Address, env: Mapping[str, str]) -> ChildSpec:
+    """One ASGI process for everything."""
+    listen = ("--host", address.host, "--port", str(address.port), "--workers", "1")
+    command = (
         "granian",
         "--interface",
         "asginl",
-        "--host",
-        address.host,
-        "--port",
-        str(address.port),
-        "--workers",
-        "1",
+        *listen,
         "--log-level",
         "warning",
         "controlplane.asgi:application",
     )
+    return child("web", command, state=state, env=env)
+
+
+def worker_children(state: StateFolder, env: Mapping[str, str]) -> list[ChildSpec]:
+    """Two workers, since the cycle never waits behind upkeep, and the beat."""
     return [
-        child("web", web, state=state, env=env),
         child("worker-cycle", worker("cycle", "--pool", "solo"), state=state, env=env),
         child("worker-upkeep", worker("upkeep,remote,replay", "--concurrency", "2"), state=state, env=env),
         child("beat", beat(state), state=state, env=env),

@@ -92,8 +92,10 @@ def leash(stop_signal: signal.Signals) -> list[str]:
 
 
 def rotate(log: Path) -> None:
+    """Keeps the old text once; copied, since the writer (in append mode) holds the file open and goes on in it."""
     if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
-        log.replace(log.with_suffix(".log.1"))
+        shutil.copyfile(log, log.with_suffix(".log.1"))
+        os.truncate(log, 0)
 
 
 def tail(log: Path, *, lines: int = 12) -> str:

@@ -10,10 +10,19 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from controlplane.embedded import schema
 from controlplane.embedded.errors import EmbeddedError
 from controlplane.embedded.local_agent import write_agent_config
-from controlplane.embedded.plan import Address, agent_child, child_environment, demo_child, server_children
+from controlplane.embedded.plan import (
+    Address,
+    agent_child,
+    child_environment,
+    demo_child,
+    web_child,
+    worker_children,
+)
 from controlplane.embedded.ports import require_free
 from controlplane.embedded.postgres import Postgres
 from controlplane.embedded.processes import tail, wait_until
@@ -53,8 +62,8 @@ class Start:
         first = not self.state.admin_password.exists()
         env = self._start_databases(supervisor)
         steps: list[Callable[[], None]] = [
-            lambda: self._prepare_database(env),
-            lambda: self._start_servers(supervisor, env),
+            lambda: self._prepare_and_serve(supervisor, env),
+            lambda: self._start_workers(supervisor, env),
         ]
         if with_agent:
             steps.append(lambda: self._start_agent(supervisor))
@@ -89,45 +98,61 @@ class Start:
         server.wait_ready(supervisor.start(server.spec()))
         return server.url()
 
-    def _prepare_database(self, env: Mapping[str, str]) -> None:
-        self.say("  .. database schema")
-        self._manage("migrate", "--no-input", env=env)
-        self.say("  .. first rows")
-        self._manage("bootstrap", env=env)
+    def _prepare_and_serve(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
+        """A known schema lets web load while the first rows are looked at; a new one has to be there first."""
+        data = Postgres(self.state).data
+        if not os.environ.get("DATABASE_URL") and schema.is_current(self.state, data):
+            rows = self._bootstrap(env)
+            self._start_web(supervisor, env)
+            return self._finish(rows)
+        self.say("  .. database schema and first rows")
+        self._finish(self._bootstrap(env, "--migrate"))
+        if data.exists():
+            schema.mark_current(self.state, data)
+        return self._start_web(supervisor, env)
 
-    def _manage(self, *arguments: str, env: Mapping[str, str]) -> None:
-        log = self.state.logs / f"{arguments[0]}.log"
+    def _bootstrap(self, env: Mapping[str, str], *options: str) -> subprocess.Popen[bytes]:
         # A session of its own: Ctrl-C must not tear a migration in two.
-        with log.open("wb") as file:
-            done = subprocess.run(
-                [sys.executable, "manage.py", *arguments],
+        with self._bootstrap_log.open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "manage.py", "bootstrap", *options],
                 cwd=CLONE,
                 env=dict(env),
                 stdin=subprocess.DEVNULL,
-                stdout=file,
+                stdout=log,
                 stderr=subprocess.STDOUT,
-                check=False,
                 start_new_session=True,
             )
-        if done.returncode != 0:
+
+    def _finish(self, bootstrap: subprocess.Popen[bytes]) -> None:
+        if bootstrap.wait() != 0:
+            words = tail(self._bootstrap_log, lines=25)
             raise EmbeddedError(
-                f"manage.py {arguments[0]} failed; its last words ({log}):\n{tail(log, lines=25)}"
+                f"manage.py bootstrap failed; its last words ({self._bootstrap_log}):\n{words}"
             )
 
-    def _start_servers(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
-        self.say("  .. web, workers, beat")
-        for spec in server_children(self.state, self.address, env):
-            supervisor.start(spec)
-        ready = wait_until(
-            lambda: supervisor.stop_requested or answers(f"{self.address.url}/readyz"),
+    @property
+    def _bootstrap_log(self) -> Path:
+        return self.state.logs / "bootstrap.log"
+
+    def _start_web(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
+        self.say("  .. web")
+        web = supervisor.start(web_child(self.state, self.address, env))
+        wait_until(
+            lambda: supervisor.stop_requested or web.poll() is not None or answers(self.address.ready_url),
             timeout_s=READY_TIMEOUT_S,
             poll_s=0.1,
         )
-        if not ready:
+        if not supervisor.stop_requested and not answers(self.address.ready_url):
             log = self.state.logs / "web.log"
             raise EmbeddedError(
                 f"the web process does not become ready; its last words ({log}):\n{tail(log)}"
             )
+
+    def _start_workers(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
+        self.say("  .. workers and beat")
+        for spec in worker_children(self.state, env):
+            supervisor.start(spec)
 
     def _start_agent(self, supervisor: Supervisor) -> None:
         self.say("  .. agent of this machine")

@@ -16,6 +16,7 @@ from controlplane.embedded.processes import (
     end_session,
     mark_of,
     read_mark,
+    rotate,
     start_child,
     tail,
 )
@@ -116,6 +117,7 @@ class Supervisor:
 
     def _tend(self, child: Child) -> None:
         if child.process.poll() is None:
+            rotate(child.spec.log)
             return
         now_s = time.monotonic()
         if child.restart_at_s is None:

@@ -138,7 +138,8 @@ def test_logs_are_rotated_and_their_end_is_shown(tmp_path: Path) -> None:
     log = tmp_path / "web.log"
     log.write_bytes(b"line\n" * 4_000_000)
     rotate(log)
-    assert not log.exists()
+    assert log.stat().st_size == 0
+    assert log.with_suffix(".log.1").stat().st_size == 20_000_000
     log.write_text("one\ntwo\nthree\n")
     assert tail(log, lines=2) == "two\nthree"
     assert tail(tmp_path / "none.log") == ""

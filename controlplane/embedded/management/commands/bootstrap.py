@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from controlplane.embedded.first_rows import write_first_rows
@@ -12,11 +13,14 @@ class Command(BaseCommand):
     help = "Makes cluster, policy, default team, first admin and the local agent's enrolment token where missing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--migrate", action="store_true", help="bring the schema up to date first")
         parser.add_argument(
             "--show-password", action="store_true", help="print a new admin's password as well"
         )
 
     def handle(self, *_args: object, **options: bool) -> None:
+        if options["migrate"]:
+            call_command("migrate", interactive=False, stdout=self.stdout)
         state = find_state()
         state.ensure()
         password = write_first_rows(state)
