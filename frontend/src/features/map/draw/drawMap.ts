@@ -4,11 +4,13 @@ import { tileAt, type Block, type Layout, type Tile } from "../pure/layout";
 import { isLit } from "../pure/marks";
 import type { MapNode } from "../pure/model";
 import { RectBatch } from "./batch";
-import { drawHeading } from "./headings";
+import { clearHeading, drawHeading } from "./headings";
 import { metricsFor, type Box, type Metrics, type PlacedTile, type Scene } from "./scene";
 import { addTile, markTile, nameTile } from "./tiles";
 
 const DIMMED = 0.22;
+/** Height of a name above its tile, in CSS px. */
+const NAME_ABOVE = 16;
 
 export function sceneMetrics(scene: Scene): Metrics {
   return metricsFor(scene.camera.zoom, scene.ratio, scene.camera.zoom >= ZOOM.names);
@@ -70,8 +72,11 @@ export function drawMap(scene: Scene, layout: Layout): void {
   });
 }
 
-/** Redraw the tiles of the nodes that changed; the caller knows that layout, camera and mode did not. */
-export function drawChanged(scene: Scene, changed: readonly MapNode[], tiles: ReadonlyMap<number, Tile>): void {
+/** Redraw the tiles of the nodes that changed and the headings of their groups; layout, camera and mode did not change. */
+export function drawChanged(
+  scene: Scene, layout: Layout, changed: readonly MapNode[], tiles: ReadonlyMap<number, Tile>,
+): void {
+  const { context: c, ratio } = scene;
   const m = sceneMetrics(scene);
   const placed = changed.flatMap((node) => {
     const tile = tiles.get(node.id);
@@ -79,9 +84,14 @@ export function drawChanged(scene: Scene, changed: readonly MapNode[], tiles: Re
     return box && isSeen(scene, box) ? [{ node, box }] : [];
   });
   const rim = Math.max(m.line, Math.round(1.5 * m.scale));
+  const above = Math.max(rim, scene.camera.zoom >= ZOOM.names ? NAME_ABOVE * ratio : 0);
   placed.forEach(({ box }) => {
-    scene.context.clearRect(box.x - rim, box.y - rim, box.width + 2 * rim, box.height + 2 * rim);
+    c.clearRect(box.x - rim, box.y - above, box.width + 2 * rim, box.height + above + rim);
   });
   drawTiles(scene, placed, m, new RectBatch());
+  const groups = new Set(changed.map((node) => tiles.get(node.id)?.block.group));
+  layout.blocks.filter((block) => groups.has(block.group)).forEach((block) => {
+    clearHeading(scene, block);
+    drawHeading(scene, block);
+  });
 }
-

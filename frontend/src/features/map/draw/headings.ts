@@ -76,6 +76,14 @@ function drawNames(scene: Scene, block: Block, left: number, top: number, room: 
   }
 }
 
+/** Wipe a heading, up to its first row of tiles. */
+export function clearHeading(scene: Scene, block: Block): void {
+  const where = span(scene, block);
+  if (where === null) return;
+  const { context: c, ratio } = scene;
+  c.clearRect(where.left * ratio, where.top * ratio, (where.right - where.left) * ratio, 20 * ratio);
+}
+
 /** One heading; parts of a group after the first carry its name only. */
 export function drawHeading(scene: Scene, block: Block): void {
   const where = span(scene, block);

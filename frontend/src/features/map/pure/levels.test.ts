@@ -1,16 +1,16 @@
 // Booked and measured: two marks, unknown is null, above the booking is shown.
 import { describe, expect, it } from "vitest";
 import { aDevice, aNode } from "./fixture";
-import { groupLevel, hostLevel, memoryLevel, percentile, powerScaleW, rampStep, useLevel, vesselPixels } from "./levels";
+import { groupLevel, hostLevel, memoryLevel, percentile, powerScaleW, rampStep, occupancyLevel, vesselPixels } from "./levels";
 
 describe("levels of a device", () => {
   it("take the larger of booked compute and booked memory", () => {
-    expect(useLevel(aDevice({ bookedMilli: 1, bookedMib: 60_000, utilPct: 58 }))).toEqual({ booked: 0.75, measured: 0.58 });
-    expect(useLevel(aDevice({ bookedMilli: 1000, bookedMib: 60_000 })).booked).toBe(1);
+    expect(occupancyLevel(aDevice({ bookedMilli: 1, bookedMib: 60_000, utilPct: 58 }))).toEqual({ booked: 0.75, measured: 0.58 });
+    expect(occupancyLevel(aDevice({ bookedMilli: 1000, bookedMib: 60_000 })).booked).toBe(1);
   });
 
   it("keep a missing reading null", () => {
-    expect(useLevel(aDevice({ utilPct: null })).measured).toBeNull();
+    expect(occupancyLevel(aDevice({ utilPct: null })).measured).toBeNull();
     expect(memoryLevel(aDevice({ usedMib: null })).measured).toBeNull();
     expect(memoryLevel(aDevice({ memoryTotalMib: null, usedMib: 10 }))).toEqual({ booked: null, measured: null });
   });

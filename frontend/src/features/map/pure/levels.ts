@@ -36,7 +36,7 @@ export function memoryLevel(device: MapDevice): Level {
 }
 
 /** Occupancy of a device: the larger of booked compute and booked memory, against measured utilisation. */
-export function useLevel(device: MapDevice): Level {
+export function occupancyLevel(device: MapDevice): Level {
   const memory = share(device.bookedMib, device.memoryTotalMib) ?? 0;
   const measured = device.utilPct === null ? null : clamp(device.utilPct / 100);
   return { booked: clamp(Math.max(device.bookedMilli / 1000, memory)), measured };
@@ -52,7 +52,7 @@ export function hostLevel(node: MapNode, mode: MapMode): Level {
 }
 
 export function deviceLevel(device: MapDevice, mode: MapMode): Level {
-  return mode === "memory" ? memoryLevel(device) : useLevel(device);
+  return mode === "memory" ? memoryLevel(device) : occupancyLevel(device);
 }
 
 /** Whole pixels of a vessel of height `height`; what is measured above the booking is `over`. */

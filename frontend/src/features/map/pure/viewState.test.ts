@@ -45,6 +45,7 @@ describe("names", () => {
     const document = aDocument([{ set: "a", model: "A100", nodes: 2, devices: 1 }]);
     (document.nodes[1] as unknown[])[1] = "a-1";
     const twins = decodeMap(document);
-    expect(twins.nodes.map((node) => nodeKey(twins, node))).toEqual(["1", "2"]);
+    expect(twins.nodes.map((node) => nodeKey(twins, node))).toEqual(["id:1", "id:2"]);
+    expect(findNode(twins, "id:2")?.id).toBe(2);
   });
 });

@@ -63,15 +63,18 @@ export function viewSearch(view: MapView): Record<string, string | number> {
   return Object.fromEntries(entries.filter((entry): entry is [string, string | number] => entry[1] !== null));
 }
 
+const BY_ID = "id:";
+
 /** Name of a node in the address: its name, or its id where two share the name. */
 export function nodeKey(map: ClusterMap, node: MapNode): string {
-  const alone = map.nodes.filter((other) => other.name === node.name).length === 1;
-  return alone ? node.name : String(node.id);
+  const alone = map.nodes.every((other) => other === node || other.name !== node.name);
+  return alone ? node.name : `${BY_ID}${String(node.id)}`;
 }
 
 export function findNode(map: ClusterMap, key: string | null): MapNode | null {
   if (key === null) return null;
-  return map.nodes.find((node) => node.name === key) ?? map.byId.get(Number(key)) ?? null;
+  const id = Number(key.startsWith(BY_ID) ? key.slice(BY_ID.length) : key);
+  return map.nodes.find((node) => node.name === key) ?? map.byId.get(id) ?? null;
 }
 
 /** Resolve NODE.INDEX; node names may contain dots, the index follows the last one. */

@@ -1,0 +1,229 @@
+// One device: state with its evidence, memory, links, readings, the jobs on it and what could run here.
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { deviceFitsQuery, deviceQuery, nodeQuery } from "@/api/queries";
+import type { Device, DeviceFits, NodeDetail, NodeState } from "@/api/types";
+import { JobLink } from "@/features/nodes/JobLink";
+import { LevelScale } from "@/features/nodes/LevelScale";
+import { SheetSection, SideSheet } from "@/features/nodes/SideSheet";
+import { evidenceLines } from "@/features/nodes/pure/facts";
+import { useServerNow } from "@/features/nodes/useServerNow";
+import { age, count, decimal, gib, memory, percent, power, shortTime, withUnit } from "@/lib/format";
+import { Answer, Loading } from "@/ui/ListLooks";
+import { StateWord } from "@/ui/StateGlyph";
+import { Known, None, Unknown } from "@/ui/Words";
+import { DeviceActions } from "./DeviceActions";
+import { LinksPicture, linkWords } from "./LinksPicture";
+import { memoryGate } from "./pure/level";
+import { bestLink, linkFact } from "./pure/links";
+
+const MIB_PER_GIB = 1024;
+
+export function DeviceSheet({ id, onClose }: { id: number; onClose: () => void }) {
+  const { t } = useTranslation();
+  const query = useQuery(deviceQuery(id));
+  const device = query.data;
+  const trail = device ? (
+    <>
+      <Link to="/nodes/$id" params={{ id: device.node }}>{device.node_name}</Link> · {t("devices.device", { index: device.index })}
+      {device.pci_bus_id === null ? null : ` · PCI ${device.pci_bus_id}`}
+    </>
+  ) : "";
+  return (
+    <SideSheet label={t("devices.title")} trail={trail} title={device ? (device.model || t("devices.modelUnknown")) : t("devices.title")} onClose={onClose}>
+      <Answer query={query} loading={t("devices.reading")}>{(data) => <DeviceFacts device={data} />}</Answer>
+    </SideSheet>
+  );
+}
+
+function DeviceFacts({ device }: { device: Device }) {
+  const node = useQuery(nodeQuery(device.node));
+  return (
+    <>
+      <StateLine device={device} nodeState={node.data?.state ?? null} />
+      <MemorySection device={device} />
+      <LinksSection device={device} node={node} />
+      <HealthSection device={device} />
+      <div className="two sheetpair">
+        <JobsOnIt device={device} />
+        <CouldRun device={device} />
+      </div>
+      <HardwareSection device={device} />
+      <DeviceActions device={device} />
+    </>
+  );
+}
+
+type TakesWork = "yes" | "cordoned" | "node" | "health";
+
+function takesWork(device: Device, nodeState: NodeState | null): TakesWork {
+  if (device.health !== "healthy" && device.health !== "suspect") return "health";
+  if (device.cordoned) return "cordoned";
+  return nodeState === null || nodeState === "ready" ? "yes" : "node";
+}
+
+function StateLine({ device, nodeState }: { device: Device; nodeState: NodeState | null }) {
+  const { t, i18n } = useTranslation();
+  const works = takesWork(device, nodeState);
+  const since = device.health_since ? t("devices.since", { time: shortTime(device.health_since, i18n.language) }) : "";
+  const note = {
+    yes: device.health === "suspect" ? t("devices.note.suspect") : t("devices.note.healthy"),
+    cordoned: t("devices.note.cordoned"),
+    node: t("devices.note.node", { state: t(`ui.state.${nodeState ?? "unknown"}`) }),
+    health: t(`devices.note.${device.health}`),
+  }[works];
+  return (
+    <div className="sheetstate">
+      <StateWord state={device.health} />
+      <span className="sm mut">{[since, note].filter((part) => part !== "").join("; ")}</span>
+    </div>
+  );
+}
+
+function MemorySection({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  const used = device.reading?.memory_used_mib ?? null;
+  const extra = [
+    device.foreign_mib ? t("devices.foreign", { size: memory(device.foreign_mib) }) : "",
+    device.memory_reserved_mib ? t("devices.reserved", { size: memory(device.memory_reserved_mib) }) : "",
+    device.memory_total_mib === null ? t("devices.totalUnknown") : "",
+  ].filter((part) => part !== "");
+  return (
+    <SheetSection title={t("devices.memory")} note={t("devices.watched")}>
+      <LevelScale
+        label={t("devices.memory")} total={device.memory_total_mib} booked={device.booked.memory_mib} measured={used}
+        foreign={device.foreign_mib ?? 0} gate={memoryGate(device)} unit="GiB" figure={memory} axis={{ per: MIB_PER_GIB, text: gib }}
+      />
+      {extra.length > 0 ? <div className="sm mut">{extra.join(" · ")}</div> : null}
+    </SheetSection>
+  );
+}
+
+function LinksSection({ device, node }: { device: Device; node: UseQueryResult<NodeDetail> }) {
+  const { t } = useTranslation();
+  const best = node.data ? bestLink(device.id, node.data.links) : null;
+  const note = best ? linkWords(linkFact(best)) : node.data ? t("devices.noLinks") : null;
+  return (
+    <SheetSection title={t("devices.links")} note={note}>
+      {node.data ? <LinksPicture node={node.data} own={device.id} /> : <Loading what={t("devices.readingNode")} />}
+    </SheetSection>
+  );
+}
+
+function Reading({ name, value, format }: { name?: string; value: number | null | undefined; format: (value: number) => string }) {
+  if (value != null) return <>{name ? `${name} ` : ""}{format(value)}</>;
+  return <>{name} <Unknown /></>;
+}
+
+function Readings({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  const now = useServerNow();
+  const { reading, power_limit_w: limit } = device;
+  const watts = reading?.power_mw == null ? null : reading.power_mw / 1000;
+  return (
+    <div className="sm mut" style={{ marginTop: 6 }}>
+      <Reading name={t("devices.use")} value={reading?.utilization_pct} format={(value) => percent(value, 0)} />{" · "}
+      {reading?.temperature_c == null ? <>{t("devices.temperature")} <Unknown /></> : withUnit(decimal(reading.temperature_c, 0), "°C")}{" · "}
+      {watts === null ? <>{t("devices.power")} <Unknown /></> : <>{power(Math.round(watts))}{limit === null ? "" : ` ${t("devices.ofLimit", { limit: power(limit) })}`}</>}
+      {reading ? <span className="dim"> · {t("devices.readAgo", { age: age(reading.at, now) })}</span> : null}
+    </div>
+  );
+}
+
+function HealthSection({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  const lines = evidenceLines(device.health_evidence);
+  const isOut = device.health === "quarantined" || device.health === "missing";
+  return (
+    <SheetSection title={t("devices.evidence")} note={device.health_reason || null}>
+      {lines.length > 0 ? (
+        <div className="evwrap" tabIndex={0}><div className={isOut ? "ev crit" : "ev"}>{lines.join("\n")}</div></div>
+      ) : (
+        <div className="sm dim">{t("devices.noEvidence")}</div>
+      )}
+      <Readings device={device} />
+    </SheetSection>
+  );
+}
+
+function JobsOnIt({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  return (
+    <div>
+      <h2>{t("devices.jobs")}</h2>
+      {device.placements.length === 0 ? <div className="sm"><None /></div> : (
+        <ul className="plain sm">
+          {device.placements.map((placement) => (
+            <li key={placement.id}>
+              <JobLink id={placement.job} name={placement.job_name} />
+              <div className="dim">
+                {placement.compute_milli >= 1000
+                  ? t("devices.bookedWhole", { size: memory(placement.memory_mib) })
+                  : t("devices.bookedSlice", { size: memory(placement.memory_mib), share: percent(placement.compute_milli / 10, 0) })}
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Largest({ device, fits }: { device: Device; fits: DeviceFits }) {
+  const { t } = useTranslation();
+  const { alone_mib: alone, shared_mib: shared } = fits.largest;
+  if (!alone && !shared) {
+    const isIn = device.health === "healthy" || device.health === "suspect";
+    return <div>{isIn ? t("devices.nothingNow") : t("devices.nothing", { state: t(`ui.state.${device.health}`) })}</div>;
+  }
+  const parts: ReactNode[] = [
+    alone ? t("devices.alone", { size: memory(alone) }) : null,
+    shared ? t("devices.shared", { size: memory(shared) }) : null,
+  ].filter((part) => part !== null);
+  return <>{parts.map((part, i) => <div key={i}>{part}</div>)}</>;
+}
+
+const JOBS_SHOWN = 4;
+
+function CouldRun({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  const query = useQuery(deviceFitsQuery(device.id));
+  return (
+    <div>
+      <h2>{t("devices.couldRun")}</h2>
+      <div className="sm">
+        <Answer query={query} loading={t("devices.readingFits")}>
+          {(fits) => (
+            <>
+              <Largest device={device} fits={fits} />
+              {fits.jobs.length === 0 ? <div className="dim">{t("devices.noWaiting")}</div> : (
+                <ul className="plain">
+                  {fits.jobs.slice(0, JOBS_SHOWN).map((job) => <li key={job.id}><JobLink id={job.id} name={job.name} /> <span className="dim">· {job.queue}</span></li>)}
+                  {fits.jobs.length > JOBS_SHOWN ? <li className="dim">{t("devices.andMore", { count: fits.jobs.length - JOBS_SHOWN })}</li> : null}
+                </ul>
+              )}
+            </>
+          )}
+        </Answer>
+      </div>
+    </div>
+  );
+}
+
+function HardwareSection({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  const tflops = Object.entries(device.catalogue?.tflops ?? {}).filter((entry): entry is [string, number] => entry[1] !== null);
+  return (
+    <SheetSection title={t("devices.hardware")} note={device.vendor}>
+      <dl className="facts sm">
+        <dt>{t("devices.identity")}</dt><dd className="mono">{device.uuid ?? device.identity}</dd>
+        <dt>{t("devices.driver")}</dt><dd><Known value={device.driver_version} format={(value) => value} /></dd>
+        <dt>{t("devices.units")}</dt><dd><Known value={device.compute_units} format={count} /></dd>
+        <dt>{t("devices.peak")}</dt>
+        <dd>{tflops.length > 0 ? tflops.map(([precision, value]) => `${precision} ${withUnit(String(value), "TFLOPS")}`).join(" · ") : <Unknown />}</dd>
+      </dl>
+    </SheetSection>
+  );
+}

@@ -1,0 +1,53 @@
+// Reads are spaced, shared while waiting, and the last asking is always answered by a later read.
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { gated } from "./gate";
+
+describe("gated", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("reads at once the first time and delivers", async () => {
+    const deliver = vi.fn();
+    await gated(() => Promise.resolve(7), deliver, 1000)();
+    expect(deliver).toHaveBeenCalledExactlyOnceWith(7);
+  });
+
+  it("shares one read among askings during the pause", async () => {
+    const read = vi.fn(() => Promise.resolve(0));
+    const ask = gated(read, vi.fn(), 1000);
+    await ask();
+    const answers = [ask(), ask(), ask()];
+    await vi.advanceTimersByTimeAsync(999);
+    expect(read).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(1);
+    await Promise.all(answers);
+    expect(read).toHaveBeenCalledTimes(2);
+  });
+
+  it("reads again for what was asked while reading", async () => {
+    let finish: (value: number) => void = () => undefined;
+    const read = vi.fn(() => new Promise<number>((resolve) => { finish = resolve; }));
+    const ask = gated(read, vi.fn(), 1000);
+    const first = ask();
+    await vi.advanceTimersByTimeAsync(0);
+    const second = ask();
+    finish(1);
+    expect(await first).toBe(1);
+    await vi.advanceTimersByTimeAsync(1000);
+    finish(2);
+    expect(await second).toBe(2);
+  });
+
+  it("goes on after a failed read", async () => {
+    const read = vi.fn<() => Promise<number>>().mockRejectedValueOnce(new Error("gone")).mockResolvedValue(3);
+    const ask = gated(read, vi.fn(), 1000);
+    await expect(ask()).rejects.toThrow("gone");
+    const again = ask();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await again).toBe(3);
+  });
+});

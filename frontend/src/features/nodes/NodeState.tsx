@@ -1,0 +1,51 @@
+// The state of a node in words, how old its last report is, and what people must know of it.
+import { useTranslation } from "react-i18next";
+import type { NodeDetail } from "@/api/types";
+import { age, decimal, withUnit } from "@/lib/format";
+import { StateWord } from "@/ui/StateGlyph";
+import { Known, Unknown } from "@/ui/Words";
+import { lineOf } from "./pure/facts";
+import { useServerNow } from "./useServerNow";
+
+const CLOCK_LIMIT_MS = 50;
+
+export function ReportAge({ at }: { at: string | null }) {
+  const { t } = useTranslation();
+  const now = useServerNow();
+  return <Known value={at} format={(value) => t("nodes.ago", { age: age(value, now) })} />;
+}
+
+export function ClockOffset({ offsetMs }: { offsetMs: number | null }) {
+  if (offsetMs === null) return <Unknown />;
+  const isFar = Math.abs(offsetMs) > CLOCK_LIMIT_MS;
+  const text = withUnit(`${offsetMs > 0 ? "+" : ""}${decimal(offsetMs, Number.isInteger(offsetMs) ? 0 : 1)}`, "ms");
+  return <span className={isFar ? "sig b" : undefined}>{text}</span>;
+}
+
+export function NodeStateLine({ node }: { node: NodeDetail }) {
+  const { t } = useTranslation();
+  const note = node.state_reason || t(`nodes.note.${node.state}`);
+  return (
+    <div className="sheetstate">
+      <StateWord state={node.state} />
+      <span className="sm mut">{note} · {t("nodes.lastReport")} <ReportAge at={node.last_report_at} /></span>
+    </div>
+  );
+}
+
+export function NodeWarnings({ node }: { node: NodeDetail }) {
+  const { t } = useTranslation();
+  const notes = [
+    node.isolates_users === false ? t("nodes.notIsolated") : "",
+    node.observe_only ? t("nodes.observeOnly") : "",
+    node.simulated ? t("nodes.simulated") : "",
+    node.clock_offset_ms !== null && Math.abs(node.clock_offset_ms) > CLOCK_LIMIT_MS ? t("nodes.clockFar") : "",
+    ...node.warnings.map(lineOf),
+  ].filter((note) => note !== "");
+  if (notes.length === 0) return null;
+  return (
+    <ul className="plain notes" style={{ marginTop: 10 }}>
+      {notes.map((note) => <li key={note} className="note">{note}</li>)}
+    </ul>
+  );
+}
