@@ -8,6 +8,7 @@ import { keys } from "@/api/keys";
 import { explainQuery, jobQuery } from "@/api/queries";
 import type { Change, Job } from "@/api/types";
 import { duration } from "@/lib/format";
+import { joinWords } from "@/lib/shell";
 import { useNow } from "@/lib/useNow";
 import { ApiCall } from "@/ui/ApiCall";
 import { Confirm } from "@/ui/Dialog";
@@ -15,7 +16,7 @@ import { JobTag } from "@/ui/JobTag";
 import { Answer, Loading } from "@/ui/ListLooks";
 import { Columns, Panel } from "@/ui/Panel";
 import { asksLine } from "./Asks";
-import { isFinal, isWaiting, shellWords, span } from "./facts";
+import { isFinal, isWaiting, span } from "./facts";
 import { LogPanel } from "./LogPanel";
 import { Outcome } from "./Outcome";
 import { DecisionPanel, WherePanel } from "./Placed";
@@ -144,7 +145,7 @@ function CommandPanel({ job }: { job: Job }) {
   const { env = {}, working_dir: folder, max_retries: retries, time_limit_s: limit } = job.spec;
   return (
     <Panel title={t("job.command")} meta={t("job.priority", { priority: job.priority })}>
-      <pre className="code wrapped">{shellWords(job.spec.command)}</pre>
+      <pre className="code wrapped">{joinWords(job.spec.command)}</pre>
       <dl className="facts sm" style={{ marginTop: 8 }}>
         {folder ? <><dt>{t("job.folder")}</dt><dd className="mono">{folder}</dd></> : null}
         {Object.keys(env).length > 0 ? <><dt>{t("job.env")}</dt><dd className="mono">{Object.keys(env).sort().join(", ")}</dd></> : null}

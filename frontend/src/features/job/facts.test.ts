@@ -1,7 +1,7 @@
 // A job's spans and waits add up, before, while and after it runs.
 import { describe, expect, it } from "vitest";
 import type { Job } from "@/api/types";
-import { shellWords, span, waits } from "./facts";
+import { span, waits } from "./facts";
 
 const T0 = Date.parse("2026-03-01T10:00:00Z");
 const at = (s: number) => new Date(T0 + s * 1000).toISOString();
@@ -24,5 +24,3 @@ describe("waits", () => {
     expect(list.map((wait) => wait.ms)).toEqual([0, 10, null, 20]);
   });
 });
-
-it("writes commands as a shell reads them", () => expect(shellWords(["python3", "-c", "print('a b')"])).toBe(`python3 -c 'print('\\''a b'\\'')'`));

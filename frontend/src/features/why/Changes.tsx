@@ -17,7 +17,9 @@ function said(field: string, value: unknown): string {
 
 const lastPart = (field: string) => field.split(".").at(-1) ?? field;
 
-export function Changes({ changes, onTake }: { changes: readonly Change[]; onTake?: ((change: Change) => void) | undefined }) {
+interface ChangesProps { changes: readonly Change[]; onTake?: ((change: Change) => void) | undefined; takeWord?: string }
+
+export function Changes({ changes, onTake, takeWord }: ChangesProps) {
   const { t } = useTranslation();
   const [first, ...others] = changes;
   if (!first) return <p className="mut">{t("why.noChange")}</p>;
@@ -30,7 +32,7 @@ export function Changes({ changes, onTake }: { changes: readonly Change[]; onTak
       <p style={{ margin: "8px 0" }}>{typeset(first.text)}</p>
       {onTake ? (
         <div className="row">
-          <button type="button" className="btn pri" onClick={() => onTake(first)}>{t("why.take")}</button>
+          <button type="button" className="btn pri" onClick={() => onTake(first)}>{takeWord ?? t("why.take")}</button>
         </div>
       ) : null}
       <div style={{ marginTop: 10 }}>
@@ -40,7 +42,7 @@ export function Changes({ changes, onTake }: { changes: readonly Change[]; onTak
               <span className="med">{lastPart(change.field)}: {said(change.field, change.from)} → {said(change.field, change.to)}</span>
               <div className="sm mut">{typeset(change.text)}</div>
             </div>
-            {onTake ? <button type="button" className="btn sml" onClick={() => onTake(change)}>{t("why.takeShort")}</button> : null}
+            {onTake ? <button type="button" className="btn sml" onClick={() => onTake(change)}>{takeWord ?? t("why.takeShort")}</button> : null}
           </div>
         ))}
       </div>

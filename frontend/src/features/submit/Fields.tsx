@@ -1,0 +1,134 @@
+// The fields of the submit form: what runs, on what, and how it is treated.
+import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { mapQuery, queuesQuery } from "@/api/queries";
+import { meQuery } from "@/api/session";
+import { Panel } from "@/ui/Panel";
+import { Seg } from "@/ui/Seg";
+import type { Choice, JobForm } from "./form";
+import "@mantine/core/styles/CloseButton.css";
+import "@mantine/core/styles/Combobox.css";
+import "@mantine/core/styles/Group.css";
+import "@mantine/core/styles/Input.css";
+import "@mantine/core/styles/InlineInput.css";
+import "@mantine/core/styles/NumberInput.css";
+import "@mantine/core/styles/Pill.css";
+import "@mantine/core/styles/PillsInput.css";
+import "@mantine/core/styles/Popover.css";
+import "@mantine/core/styles/ScrollArea.css";
+import "@mantine/core/styles/Switch.css";
+import "@mantine/core/styles/UnstyledButton.css";
+
+type Faults = Partial<Record<keyof JobForm, string>>;
+interface FieldsProps { form: JobForm; faults: Faults; onChange: (change: Partial<JobForm>) => void }
+
+export function Fields(props: FieldsProps) {
+  const { t } = useTranslation();
+  return (
+    <div className="stack">
+      <Panel title={t("submit.what")}><What {...props} /></Panel>
+      <Panel title={t("submit.on")} meta={t("submit.onNote")}><On {...props} /></Panel>
+      <Panel title={t("submit.how")}><How {...props} /></Panel>
+    </div>
+  );
+}
+
+/** What each kind of input needs: value, fault, and the way back into the form. */
+function useInputs({ form, faults, onChange }: FieldsProps) {
+  const { t } = useTranslation();
+  const common = (field: keyof JobForm) => ({ label: t(`submit.field.${field}`), error: faults[field], size: "sm" as const });
+  return {
+    text: (field: "name" | "command" | "workingDir" | "env" | "deviceMemory" | "memory") => ({
+      ...common(field), value: form[field], onChange: (event: { currentTarget: { value: string } }) => onChange({ [field]: event.currentTarget.value }),
+    }),
+    number: (field: "devices" | "computePercent" | "cores" | "priority" | "retries" | "limitMinutes") => ({
+      ...common(field), value: form[field], allowDecimal: false, onChange: (value: number | string) => onChange({ [field]: value === "" ? "" : Number(value) }),
+    }),
+    tags: (field: "models" | "nodeSets" | "datasets") => ({ ...common(field), value: form[field], onChange: (value: string[]) => onChange({ [field]: value }) }),
+  };
+}
+
+function What(props: FieldsProps) {
+  const { t } = useTranslation();
+  const input = useInputs(props);
+  const { form, faults, onChange } = props;
+  const { data: queues } = useQuery(queuesQuery);
+  const { data: me } = useQuery(meQuery);
+  const teams = (me?.teams ?? []).map((team) => ({ value: team.slug, label: team.name }));
+  return (
+    <div className="fields">
+      <Textarea {...input.text("command")} className="whole" classNames={{ input: "mono" }} autosize minRows={2} maxRows={10} required spellCheck={false}
+        description={t("submit.hint.command")} placeholder="python3 train.py --epochs 10" />
+      <Select label={t("submit.field.queue")} error={faults.queue} data={(queues ?? []).map((queue) => queue.name)} value={form.queue || null} required allowDeselect={false}
+        onChange={(value) => onChange({ queue: value ?? "" })} />
+      <TextInput {...input.text("name")} placeholder={t("submit.hint.name")} />
+      {teams.length > 0 ? (
+        <Select label={t("submit.field.team")} error={faults.team} data={teams} value={form.team || null} clearable placeholder={t("submit.hint.team")}
+          onChange={(value) => onChange({ team: value ?? "" })} />
+      ) : null}
+      <TextInput {...input.text("workingDir")} classNames={{ input: "mono" }} placeholder={t("submit.hint.workingDir")} />
+      <Textarea {...input.text("env")} className="whole" classNames={{ input: "mono" }} autosize minRows={1} maxRows={8} spellCheck={false} placeholder="NAME=value" />
+    </div>
+  );
+}
+
+function On(props: FieldsProps) {
+  const { t } = useTranslation();
+  const input = useInputs(props);
+  const { form, faults, onChange } = props;
+  const { data: map } = useQuery(mapQuery);
+  const wants = Number(form.devices) > 0 || form.deviceMemory !== "" || form.models.length > 0;
+  return (
+    <div className="fields">
+      <NumberInput {...input.number("cores")} min={0} />
+      <TextInput {...input.text("memory")} placeholder={t("submit.hint.memory")} />
+      <NumberInput {...input.number("devices")} min={0} />
+      <TagsInput {...input.tags("models")} data={map?.models ?? []} placeholder={form.models.length > 0 ? "" : t("job.anyModel")} />
+      {wants ? (
+        <>
+          <TextInput {...input.text("deviceMemory")} placeholder={t("submit.hint.deviceMemory")} />
+          <NumberInput {...input.number("computePercent")} allowDecimal decimalScale={1} min={0.1} max={100} placeholder={t("submit.hint.computePercent")} />
+          <ChoiceField label={t("submit.field.shareable")} value={form.shareable} error={faults.shareable} onChange={(shareable) => onChange({ shareable })} />
+          <ChoiceField label={t("submit.field.splittable")} value={form.splittable} error={faults.splittable} onChange={(splittable) => onChange({ splittable })} />
+        </>
+      ) : null}
+    </div>
+  );
+}
+
+function How(props: FieldsProps) {
+  const { t } = useTranslation();
+  const input = useInputs(props);
+  const { form, onChange } = props;
+  const classes = (["auto", "compute", "data"] as const).map((value) => ({ value, label: t(`submit.cpuClass.${value}`) }));
+  return (
+    <div className="fields">
+      <NumberInput {...input.number("priority")} min={-1000} max={1000} />
+      <NumberInput {...input.number("retries")} min={0} max={10} />
+      <NumberInput {...input.number("limitMinutes")} min={1} placeholder={t("submit.hint.limitMinutes")} />
+      <Labelled label={t("submit.field.cpuClass")}><Seg value={form.cpuClass} options={classes} label={t("submit.field.cpuClass")} onChange={(cpuClass) => onChange({ cpuClass })} /></Labelled>
+      <TagsInput {...input.tags("nodeSets")} placeholder={form.nodeSets.length > 0 ? "" : t("submit.hint.nodeSets")} />
+      <TagsInput {...input.tags("datasets")} />
+      <Switch className="whole" size="sm" label={t("submit.field.strictSingle")} description={t("submit.hint.strictSingle")} checked={form.strictSingle}
+        onChange={(event) => onChange({ strictSingle: event.currentTarget.checked })} />
+    </div>
+  );
+}
+
+function Labelled({ label, children }: { label: string; children: ReactNode }) {
+  return <div className="labelled"><span>{label}</span>{children}</div>;
+}
+
+/** Yes, no, or what the queue presumes. */
+function ChoiceField({ label, value, error, onChange }: { label: string; value: Choice; error: string | undefined; onChange: (value: Choice) => void }) {
+  const { t } = useTranslation();
+  const options = (["", "yes", "no"] as const).map((option) => ({ value: option, label: t(`submit.choice.${option || "queue"}`) }));
+  return (
+    <Labelled label={label}>
+      <Seg value={value} options={options} label={label} onChange={onChange} />
+      {error ? <span className="sm crit" role="alert">{error}</span> : null}
+    </Labelled>
+  );
+}
