@@ -129,46 +129,57 @@ def _device_gap(frame: Frame, demand: Demand, code: ReasonCode) -> _Gap:
 
 
 def _gap_of_cut(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> _Gap:
-    """`available` is the best pool's; pools that an earlier filter took out for this number of devices do not count."""
+    """Pools that an earlier filter took out for this number of devices do not count."""
     devices = cut.devices & cut.pools[frame.device_pool]
-    if code is ReasonCode.DEVICE_TOO_SMALL:
-        return _by_pool(frame, cut, devices, cut.piece or 0, _ranked(frame, frame.device.total, devices, 1))
-    if code is ReasonCode.DEVICE_COUNT:
-        return _by_pool(frame, cut, devices, cut.count, frame.count_by_pool(devices))
-    if code is ReasonCode.DEVICE_BUSY:
-        idle = devices & (frame.device.compute_free >= cut.milli)
-        return _by_pool(frame, cut, devices, cut.count, frame.count_by_pool(idle))
+    if code is ReasonCode.DEVICE_COUNT or code is ReasonCode.DEVICE_BUSY:
+        idle = frame.device.compute_free >= cut.milli
+        counted = devices if code is ReasonCode.DEVICE_COUNT else devices & idle
+        needed = np.full(len(frame.pools), cut.count, dtype=np.int64)
+        return _best_pool(frame, cut, devices, needed, frame.count_by_pool(counted))
     if code is ReasonCode.DEVICE_MEMORY_TOTAL:
         free = np.where(devices, free_but_for_foreign(frame, cut), 0)
-        return _by_pool(
-            frame, cut, devices, cut.count * demand.need_mib(cut.piece or 0), frame.sum_by_pool(free)
-        )
-    free = free_but_for_foreign(frame, cut) if code is ReasonCode.DEVICE_MEMORY_PIECE else frame.device.free
-    need = int(cut.need[devices].max(initial=0))
-    return _by_pool(frame, cut, devices, need, _ranked(frame, free, devices, cut.count))
+        needed = np.full(len(frame.pools), cut.count * demand.need_mib(cut.piece or 0), dtype=np.int64)
+        return _best_pool(frame, cut, devices, needed, frame.sum_by_pool(free))
+    count = 1 if code is ReasonCode.DEVICE_TOO_SMALL else cut.count
+    needed, available = _device_amounts(frame, demand, cut, code)
+    row = _ranked(frame, needed - available, devices, count)
+    found = row >= 0
+    return _best_pool(
+        frame, cut, devices, np.where(found, needed[row], _UNMET), np.where(found, available[row], 0)
+    )
 
 
-def _by_pool(frame: Frame, cut: Cut, devices: Bools, needed: int, available: Ints) -> _Gap:
-    most = np.zeros(len(frame), dtype=np.int64)
-    np.maximum.at(most, frame.pool_node, np.where(cut.pools, available, 0))
-    alive = frame.any_pool(cut.pools)
-    return _Gap(np.where(alive, needed, _UNMET).astype(np.int64), most, devices)
+def _device_amounts(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> tuple[Ints, Ints]:
+    """Per device what it would need and what it has, in MiB."""
+    if code is ReasonCode.DEVICE_TOO_SMALL:
+        return np.full(len(frame.device), cut.piece or 0, dtype=np.int64), np.maximum(frame.device.total, 0)
+    if code is ReasonCode.DEVICE_MEMORY_PIECE:
+        return cut.need, free_but_for_foreign(frame, cut)
+    clean = np.maximum(np.maximum(frame.device.allocatable, frame.device.foreign), 1)
+    alone = cut.alone | demand.whole
+    needed = np.where(alone, clean, cut.need)
+    return needed, np.where(alone, clean - frame.device.foreign, frame.device.free)
 
 
-def _ranked(frame: Frame, amounts: Ints, devices: Bools, rank: int) -> Ints:
-    """Per pool the rank-th largest amount among the marked devices, 0 where there are fewer."""
+def _best_pool(frame: Frame, cut: Cut, devices: Bools, needed: Ints, available: Ints) -> _Gap:
+    """Per node the pool that is still in and has the least shortfall."""
+    needed = np.where(cut.pools, needed, _UNMET)
+    order = np.lexsort((needed - available, frame.pool_node))
+    nodes, first = np.unique(frame.pool_node[order], return_index=True)
+    gap = _Gap(np.full(len(frame), _UNMET, dtype=np.int64), np.zeros(len(frame), dtype=np.int64), devices)
+    gap.needed[nodes] = needed[order[first]]
+    gap.available[nodes] = available[order[first]]
+    return gap
+
+
+def _ranked(frame: Frame, shortfall: Ints, devices: Bools, rank: int) -> Ints:
+    """Per pool the device with the rank-th smallest shortfall among the marked ones, -1 where there are fewer."""
     rows = np.flatnonzero(devices)
     pool = frame.device_pool[rows]
-    order = np.lexsort((-amounts[rows], pool))
+    order = np.lexsort((shortfall[rows], pool))
     sizes = np.bincount(pool, minlength=len(frame.pools))
     starts = np.cumsum(sizes) - sizes
-    found = np.zeros(len(frame.pools), dtype=np.int64)
+    found = np.full(len(frame.pools), -1, dtype=np.int64)
     enough = sizes >= rank
-    found[enough] = amounts[rows][order][starts[enough] + rank - 1]
+    found[enough] = rows[order][starts[enough] + rank - 1]
     return found
-
-
-def dominant(refusals: Sequence[Refusal]) -> dict[ReasonCode, int]:
-    """How many of these refusals each code dominates, in filter order."""
-    tally = {code: sum(r.code is code for r in refusals) for code in filters.CODES}
-    return {code: count for code, count in tally.items() if count}

@@ -71,7 +71,9 @@ def node(number: int, devices: Sequence[DeviceInfo] = (), **fields: object) -> N
     return NodeInfo(node=number, devices=tuple(devices), **given)  # type: ignore[arg-type]
 
 
-def all_linked(devices: Sequence[DeviceInfo], kind: str = "NV", lanes: int | None = 12) -> tuple[LinkInfo, ...]:
+def all_linked(
+    devices: Sequence[DeviceInfo], kind: str = "NV", lanes: int | None = 12
+) -> tuple[LinkInfo, ...]:
     """A link of one kind between every two devices."""
     numbers = [d.device for d in devices]
     return tuple(LinkInfo(a, b, kind, lanes) for i, a in enumerate(numbers) for b in numbers[i + 1 :])

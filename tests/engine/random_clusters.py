@@ -17,7 +17,11 @@ from scheduling.engine.types import (
 
 MODELS = ("NVIDIA A100-SXM4-80GB", "Tesla T4", "Ascend 910B3", None)
 NAMES = ("nvidia-a100", "nvidia-t4", "huawei-ascend", "a10")
-HEALTH = (DeviceHealth.HEALTHY,) * 6 + (DeviceHealth.SUSPECT,) * 2 + (DeviceHealth.UNKNOWN, DeviceHealth.QUARANTINED)
+HEALTH = (
+    (DeviceHealth.HEALTHY,) * 12
+    + (DeviceHealth.SUSPECT,) * 2
+    + (DeviceHealth.UNKNOWN, DeviceHealth.QUARANTINED)
+)
 
 
 def random_nodes(seed: int) -> list[NodeInfo]:
@@ -44,7 +48,7 @@ def random_jobs(seed: int, *, most: int = 10) -> list[PendingJob]:
 
 def _node(rng: Random, number: int) -> NodeInfo:
     cpus = _cpus(rng)
-    devices = [_device(rng, number * 100 + i, i) for i in range(rng.choice((0, 1, 2, 4, 4)))]
+    devices = [_device(rng, number * 100 + i, i) for i in range(rng.choice((0, 1, 2, 4, 4, 8)))]
     if rng.random() < 0.6 and devices:
         model, total = devices[0].model, devices[0].memory_total_mib
         devices = [_device(rng, d.device, d.index, model=model, total=total) for d in devices]
@@ -63,7 +67,7 @@ def _node(rng: Random, number: int) -> NodeInfo:
         observe_only=rng.random() < 0.08,
         labels=tuple((k, rng.choice("xy")) for k in ("disk", "zone") if rng.random() < 0.5),
         memory_mib=rng.choice((1000, 4000)),
-        memory_booked_mib=rng.choice((0, 0, 500, 2000)),
+        memory_booked_mib=rng.choice((0, 0, 0, 500, 2000)),
         cpus=cpus,
         devices=tuple(devices),
         links=tuple(links),
@@ -74,7 +78,7 @@ def _node(rng: Random, number: int) -> NodeInfo:
 
 
 def _cpus(rng: Random) -> tuple[CpuInfo, ...]:
-    count = rng.choice((0, 2, 4, 8))
+    count = rng.choice((0, 4, 8, 8, 16, 16))
     cores = max(1, count // rng.choice((1, 2)))
     numas = rng.choice((1, 2))
     return tuple(
@@ -103,10 +107,10 @@ def _device(
         model=model,
         memory_total_mib=total,
         memory_reserved_mib=rng.choice((0, 0, 13)),
-        memory_booked_mib=rng.choice((0, 0, 0, 100, 500)),
+        memory_booked_mib=rng.choice((0,) * 6 + (100, 500)),
         memory_used_mib=rng.choice((None, 0, 150)),
-        compute_booked_milli=rng.choice((0, 0, 0, 250, 1000)),
-        foreign_mib=rng.choice((0,) * 6 + (90,)),
+        compute_booked_milli=rng.choice((0,) * 6 + (250, 1000)),
+        foreign_mib=rng.choice((0,) * 14 + (90,)),
         numa=rng.choice((None, -1, 0, 1)),
         cpu_affinity=rng.choice(((), (0, 1))),
         health=rng.choice(HEALTH),
@@ -115,22 +119,22 @@ def _device(
 
 
 def _request(rng: Random) -> Request:
-    memory = rng.choice((None, 100, 300, 350, 600, 790))
+    memory = rng.choice((None, 40, 100, 150, 300, 350, 600, 790))
     shareable = rng.random() < 0.6
     milli = rng.choice((0, 250, 500, 1000)) if shareable and memory is not None else rng.choice((300, 1000))
     return Request(
-        devices=rng.choice((0, 0, 1, 1, 2, 3)),
+        devices=rng.choice((0, 0, 1, 1, 2, 2, 3)),
         device_memory_mib=memory,
         device_compute_milli=milli,
-        models=(rng.choice(NAMES),) if rng.random() < 0.3 else (),
+        models=(rng.choice(NAMES),) if rng.random() < 0.2 else (),
         splittable=rng.random() < 0.4,
         shareable=shareable,
         cores=rng.choice((0, 1, 1, 2, 3, 5)),
         cpu_class=rng.choice(tuple(CpuClass)),
-        host_memory_mib=rng.choice((None, None, 300, 3000)),
+        host_memory_mib=rng.choice((None, None, None, 300, 3000)),
         read_bandwidth_mib_s=rng.choice((None, None, 700)),
-        node_labels=(("disk", "x"),) if rng.random() < 0.15 else (),
-        node_sets=("a",) if rng.random() < 0.15 else (),
+        node_labels=(("disk", "x"),) if rng.random() < 0.08 else (),
+        node_sets=("a",) if rng.random() < 0.08 else (),
         image=rng.choice((None, "img:1")),
         datasets=("d1",) if rng.random() < 0.3 else (),
         previous_nodes=(rng.randint(1, 50),) if rng.random() < 0.2 else (),

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scheduling.engine.modelnames import matches
-from scheduling.engine.types import DeviceHealth, DeviceInfo, EnginePolicy, NodeInfo, PendingJob, Placed, Plan, Request
+from scheduling.engine.types import (
+    DeviceHealth,
+    DeviceInfo,
+    EnginePolicy,
+    NodeInfo,
+    PendingJob,
+    Placed,
+    Plan,
+    Request,
+)
 
 
 @dataclass
@@ -63,7 +72,9 @@ def device_allows(d: DeviceInfo, request: Request) -> bool:
     )
 
 
-def share(d: DeviceInfo, books: Books, request: Request, *, count: int, policy: EnginePolicy) -> tuple[int, int] | None:
+def share(
+    d: DeviceInfo, books: Books, request: Request, *, count: int, policy: EnginePolicy
+) -> tuple[int, int] | None:
     """What one device would give a job of `count` devices (MiB, milli); None when it cannot."""
     if not device_allows(d, request):
         return None
@@ -78,7 +89,9 @@ def share(d: DeviceInfo, books: Books, request: Request, *, count: int, policy: 
         return whole
     if piece is None:
         memory = _size(d) * milli // 1000
-        return (memory, milli) if books.milli[d.device] >= milli and books.memory[d.device] >= memory else None
+        return (
+            (memory, milli) if books.milli[d.device] >= milli and books.memory[d.device] >= memory else None
+        )
     need = -(-policy.precheck_num * piece // policy.precheck_den)
     if need > _size(d):
         return whole

@@ -1,4 +1,4 @@
-"""What must hold on every cluster: nothing over-booked, every refusal true, no result that depends on order, caches or history."""
+"""What must hold on every cluster: nothing over-booked, refusals true, no dependence on order, caches or history."""
 
 from dataclasses import replace
 from random import Random
@@ -37,7 +37,11 @@ def test_order_of_input_and_a_second_run_change_nothing(seed: int) -> None:
     rng.shuffle(nodes)
     rng.shuffle(jobs)
     shuffled = [
-        replace(n, devices=tuple(rng.sample(n.devices, len(n.devices))), links=tuple(rng.sample(n.links, len(n.links))))
+        replace(
+            n,
+            devices=tuple(rng.sample(n.devices, len(n.devices))),
+            links=tuple(rng.sample(n.links, len(n.links))),
+        )
         for n in nodes
     ]
     assert plan(ClusterState.build(shuffled), jobs, POLICY, now_ms=0, seed=0) == first

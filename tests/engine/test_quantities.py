@@ -12,7 +12,17 @@ from tests.engine.build import device
 
 @pytest.mark.parametrize(
     ("request_mib", "need_mib"),
-    [(1, 2), (4, 5), (5, 6), (6, 8), (10, 12), (12_288, 14_746), (13_654, 16_385), (35_840, 43_008), (40_960, 49_152)],
+    [
+        (1, 2),
+        (4, 5),
+        (5, 6),
+        (6, 8),
+        (10, 12),
+        (12_288, 14_746),
+        (13_654, 16_385),
+        (35_840, 43_008),
+        (40_960, 49_152),
+    ],
 )
 def test_precheck_is_six_fifths_rounded_up(request_mib: int, need_mib: int) -> None:
     assert q.precheck_need_mib(request_mib) == need_mib == (6 * request_mib + 4) // 5
@@ -59,7 +69,9 @@ def test_booked_memory_without_compute_still_blocks_the_whole_device() -> None:
     assert q.free_compute_milli(device(1, compute_booked_milli=1200)) == 0
 
 
-@pytest.mark.parametrize(("memory", "of", "milli"), [(1, 81_920, 1), (40_960, 81_920, 500), (3840, 14_972, 257), (9, 8, 1000)])
+@pytest.mark.parametrize(
+    ("memory", "of", "milli"), [(1, 81_920, 1), (40_960, 81_920, 500), (3840, 14_972, 257), (9, 8, 1000)]
+)
 def test_compute_share_of_a_memory_only_slice(memory: int, of: int, milli: int) -> None:
     assert q.memory_share_milli(memory, of) == milli
     assert q.memory_share_milli_column(memory, np.array([of])).tolist() == [milli]
@@ -71,9 +83,7 @@ def test_pieces_never_fall_short(total: int, pieces: int) -> None:
     assert pieces * piece >= total > pieces * (piece - 1)
 
 
-@pytest.mark.parametrize(
-    ("cards", "milli"), [(7, (2100, 3500, 1400)), (10, (3000, 5000, 2000))]
-)
+@pytest.mark.parametrize(("cards", "milli"), [(7, (2100, 3500, 1400)), (10, (3000, 5000, 2000))])
 def test_c29_quota_shares_of_seven_and_ten_cards(cards: int, milli: tuple[int, ...]) -> None:
     assert q.split_by_largest_remainder(cards * 1000, (300_000, 500_000, 200_000)) == milli
 
@@ -83,4 +93,6 @@ def test_c29_quota_shares_of_seven_and_ten_cards(cards: int, milli: tuple[int, .
 def test_c29_shares_sum_up_and_keep_their_floors(total: int, shares: list[int]) -> None:
     parts = q.split_by_largest_remainder(total, shares)
     assert sum(parts) == total * sum(shares) // PPM
-    assert all(total * s // PPM <= part <= total * s // PPM + 1 for s, part in zip(shares, parts, strict=True))
+    assert all(
+        total * s // PPM <= part <= total * s // PPM + 1 for s, part in zip(shares, parts, strict=True)
+    )

@@ -27,12 +27,12 @@ from scheduling.engine.types import Request
     ],
 )
 def test_c43_a_bad_amount_is_refused_by_name(field: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{field}: "):
+    with pytest.raises(ValueError, match=rf"^{field}: "):
         Request(**{field: value})
 
 
 def test_a_memory_only_slice_needs_a_memory() -> None:
-    with pytest.raises(ValueError, match="^device_compute_milli: "):
+    with pytest.raises(ValueError, match=r"^device_compute_milli: "):
         Request(devices=1, shareable=True, device_compute_milli=0)
 
 

@@ -97,7 +97,12 @@ def run(frame: Frame, demand: Demand) -> Filtered:
 def open_cuts(frame: Frame, demand: Demand) -> Sequence[Cut]:
     """One fresh cut per number of devices to try, least first."""
     largest = int(frame.pool.size.max(initial=0))
-    return [cut_of(frame, demand, count) for count in demand.device_counts(largest)]
+    cuts = [cut_of(frame, demand, count) for count in demand.device_counts(largest)]
+    if len(cuts) > 1:
+        # A number that a pool cannot have is no answer for it; else verdicts would depend on other nodes' pools.
+        for cut in cuts:
+            cut.pools = frame.pool.size >= cut.count
+    return cuts
 
 
 def narrow_until(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> None:

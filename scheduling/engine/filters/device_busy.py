@@ -1,6 +1,6 @@
 """Whole devices must be unbooked; shared ones must have the compute share left."""
 
-from scheduling.engine.filters.cut import Cut
+from scheduling.engine.filters.cut import Cut, free_but_for_foreign
 from scheduling.engine.frame import Frame
 from scheduling.engine.shapes import Demand
 from scheduling.engine.types import ReasonCode
@@ -9,5 +9,12 @@ CODE = ReasonCode.DEVICE_BUSY
 
 
 def narrow(frame: Frame, demand: Demand, cut: Cut) -> None:
-    """Devices with enough unbooked compute; a device taken alone books all of it, so it must be unbooked."""
-    cut.keep(frame, frame.device.compute_free >= cut.milli, cut.count)
+    """Devices with enough unbooked compute; a device taken alone books all of it, so it must be unbooked.
+
+    The compute of a memory-only slice is only its memory in other words: a device that lacks the memory, too, is left to
+    the memory filters, which give the truer reason.
+    """
+    kept = frame.device.compute_free >= cut.milli
+    if not demand.whole and demand.request.device_compute_milli == 0:
+        kept = kept | (free_but_for_foreign(frame, cut) < cut.need)
+    cut.keep(frame, kept, cut.count)
