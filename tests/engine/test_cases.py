@@ -29,7 +29,7 @@ def test_c08_three_of_12_gib_on_one_free_card_of_24() -> None:
     factor_one = decide([node(1, cards)], [shared(12 * GIB)] * 3, NO_PRECHECK)
     assert (devices_of(factor_one), [r.code for r in factor_one.refused]) == (
         [8, 8],
-        [ReasonCode.DEVICE_BUSY],
+        [ReasonCode.DEVICE_MEMORY_TOTAL],
     )
     default = decide([node(1, cards)], [shared(12 * GIB)] * 3)
     assert devices_of(default) == [8]
