@@ -18,7 +18,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from controlplane.base.problems import Problem, invalid
-from controlplane.base.strict import StrictJSONParser, StrictSerializer
+from controlplane.base.strict import QueryValues, StrictJSONParser, StrictSerializer
 
 __all__ = [
     "PAGE_PARAMETERS", "CursorPages", "StrictJSONParser", "StrictSerializer", "check_if_match", "etag_of",
@@ -111,10 +111,13 @@ def read_body(request: Request, serializer: type[SerializerT], *, partial: bool 
 
 def read_query(request: Request, serializer: type[SerializerT], *, paged: bool = False) -> dict[str, Any]:
     """The validated query string; with `paged`, `limit` and `cursor` are left to the pagination."""
-    query = request.query_params.copy()
-    for name in ("limit", "cursor") if paged else ():
-        query.pop(name, None)
-    reader = serializer(data=query)
+    given, fields = request.query_params, serializer().fields
+    values = QueryValues()
+    for name in given:
+        if not (paged and name in ("limit", "cursor")):
+            listed = isinstance(fields.get(name), serializers.ListField | serializers.MultipleChoiceField)
+            values[name] = given.getlist(name) if listed else given[name]
+    reader = serializer(data=values)
     reader.is_valid(raise_exception=True)
     return dict(reader.validated_data)
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
@@ -27,6 +26,10 @@ class StrictJSONParser(JSONParser):
             return super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise ParseError from None
+
+
+class QueryValues(dict[str, Any]):
+    """A query string: all values are text, so types are converted instead of judged."""
 
 
 class StrictSerializer(serializers.Serializer):

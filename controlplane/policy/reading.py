@@ -53,7 +53,8 @@ class Source:
 
 
 def field_name(path: Path_) -> str:
-    """A path as people write it: queue-policy.queues[0].quota."""
+    """A path as people write it, `scheduler` being understood: queue-policy.queues[0].quota."""
+    path = path[1:] if len(path) > 1 and path[0] == "scheduler" else path
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
