@@ -40,7 +40,7 @@ class StrictSerializer(serializers.Serializer):
             raise ValidationError({"non_field_errors": [_wrong_type(_("an object"))]})
         errors = {
             **self._unknown_fields(data),
-            **({} if isinstance(data, QueryDict) else self._wrong_types(data)),
+            **({} if isinstance(data, QueryValues) else self._wrong_types(data)),
         }
         if not errors:
             return super().to_internal_value(data)
