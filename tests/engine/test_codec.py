@@ -1,0 +1,114 @@
+"""Recordings: same bytes for same values, kept golden files, clear refusals."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scheduling.engine.codec import (
+    CodecError,
+    Recording,
+    decode,
+    decode_state,
+    encode,
+    encode_pretty,
+    encode_state,
+)
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import EnginePolicy, NodeInfo, PendingJob, Request
+from tests.engine.build import POLICY, device, node
+from tests.engine.golden_recordings import FOLDER, decide_again, recordings
+
+NAMES = ["crooked.json", "expected.json", "mixed.json"]
+
+
+def golden(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="ascii")
+
+
+def test_every_golden_file_is_named_here() -> None:
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(recordings()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recorded_plan_is_decided_again_byte_for_byte(name: str) -> None:
+    recording = decode(Recording, golden(name))
+    assert recording.plan is not None
+    assert encode_pretty(decide_again(recording)) == golden(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_recorded_input_is_what_the_source_says(name: str) -> None:
+    assert encode_pretty(recordings()[name]) == golden(name)
+
+
+def test_hash_seeds_change_nothing() -> None:
+    code = (
+        "from tests.engine.golden_recordings import recordings\n"
+        "from scheduling.engine.codec import encode\n"
+        "print(''.join(encode(r) for r in recordings().values()))"
+    )
+    root = Path(__file__).parents[2]
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+        )
+        for seed in ("1", "4711")
+    ]
+    outputs = [run.communicate(timeout=60)[0] for run in runs]
+    assert outputs[0] == outputs[1] == (encode_all() + "\n").encode()
+
+
+def encode_all() -> str:
+    return "".join(encode(recording) for recording in recordings().values())
+
+
+def test_a_state_survives() -> None:
+    state = ClusterState.build([node(2, [device(1, None)]), node(1)])
+    assert decode_state(encode_state(state)).infos == state.infos
+
+
+def test_a_policy_survives() -> None:
+    assert decode(EnginePolicy, encode(POLICY)) == POLICY
+
+
+def test_fields_with_a_default_may_be_missing() -> None:
+    assert decode(Request, '{"devices": 2}') == Request(devices=2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        (Request, "{", "document: not JSON"),
+        (Request, "[]", "Request: must be an object"),
+        (Request, '{"gpus": 1}', "Request.gpus: unknown field"),
+        (Request, '{"devices": "1"}', "Request.devices: must be int"),
+        (Request, '{"devices": true}', "Request.devices: must be int"),
+        (Request, '{"devices": 1.0}', "Request.devices: must be int"),
+        (Request, '{"devices": -1}', "Request.devices: must lie between 0 and 1024"),
+        (Request, '{"models": "a"}', "Request.models: must be a list"),
+        (Request, '{"node_labels": [["a"]]}', r"Request.node_labels\[0\]: must have 2 items"),
+        (Request, '{"cpu_class": "fast"}', "Request.cpu_class: 'fast' is no CpuClass"),
+        (PendingJob, '{"job": 1}', "PendingJob.attempt: is missing"),
+        (EnginePolicy, '{"weights_ppm": [], "queues": []}', "EnginePolicy.weights_ppm: must be an object"),
+        (EnginePolicy, '{"weights_ppm": {"x": 1}, "queues": []}', "EnginePolicy.weights_ppm: 'x' is no Term"),
+    ],
+)
+def test_a_wrong_document_is_refused_with_its_path(kind: type, text: str, message: str) -> None:
+    with pytest.raises(CodecError, match=message):
+        decode(kind, text)
+
+
+def test_what_has_no_form_is_not_written() -> None:
+    with pytest.raises(CodecError):
+        encode({"a": 1.5})
+
+
+def test_health_is_written_by_name() -> None:
+    assert '"health":"healthy"' in encode(node(1, [device(1)]))
+    assert decode(NodeInfo, encode(node(1, [device(1)]))) == node(1, [device(1)])
