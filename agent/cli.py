@@ -17,13 +17,15 @@ import msgspec
 
 from agent import __version__
 from agent.collect import HostCollector, VendorWorker
-from agent.config import Config, ConfigError, Identity, load_config, load_identity, parse_setting
+from agent.config import Config, ConfigError, Identity, load_config, load_identity, parse_setting, read_secret
 from agent.enrolment import enrol, pinned_ca
 from agent.journal import Journal
 from agent.loop import Agent
 from agent.protocol import Vendor
 from agent.runners.base import RunnerError
 from agent.runners.process import ProcessRunner
+from agent.simulation import Simulation
+from agent.simulation_spec import SimSpec, mixed_cluster
 from agent.transport import Transport
 from agent.vendors import PROBES
 from agent.vendors.base import document
@@ -68,6 +70,8 @@ def build_parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text)
         _add_settings(command)
         command.set_defaults(call=call)
+    simulate = commands.add_parser("simulate", help="run many simulated nodes in this process")
+    _add_simulation(simulate)
     probe = commands.add_parser(
         "probe", help="print what the vendors' interfaces say now, one JSON document per line"
     )
@@ -130,6 +134,31 @@ def run_enrol(options: argparse.Namespace) -> int:
     return 0
 
 
+def run_simulate(options: argparse.Namespace) -> int:
+    """Simulated nodes until SIGTERM or SIGINT."""
+    try:
+        spec = (
+            msgspec.json.decode(options.spec.read_bytes(), type=SimSpec) if options.spec else mixed_cluster()
+        )
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ConfigError(f"spec: {options.spec}: {error}") from error
+    if options.nodes is not None:
+        spec = msgspec.structs.replace(spec, nodes=spec.nodes[: options.nodes])
+    if options.print_spec:
+        print(msgspec.json.format(msgspec.json.encode(spec), indent=2).decode())
+        return 0
+    for name in ("server", "state_dir", "token_file"):
+        if getattr(options, name) is None:
+            raise ConfigError(f"{name}: missing; give --{name.replace('_', '-')}")
+    lock = hold_state_dir(options.state_dir)
+    simulation = Simulation(spec, server=options.server, state_dir=options.state_dir, ca_file=options.ca_file)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: simulation.stop())
+    simulation.run(read_secret(options.token_file).split())
+    os.close(lock)
+    return 0
+
+
 def run_probe(options: argparse.Namespace) -> int:
     """Live probes, each in its own process with a time-out."""
     root, status = Path("/"), 0
@@ -176,6 +205,19 @@ def hold_state_dir(state_dir: Path) -> int:
     except BlockingIOError as error:
         raise ConfigError(f"state_dir: another agent is running on {state_dir}") from error
     return handle
+
+
+def _add_simulation(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--server", help=SETTING_FLAGS["server"])
+    command.add_argument("--state-dir", type=Path, help="folder for the nodes' identities and journals")
+    command.add_argument("--token-file", type=Path, help="file with one enrolment token per line and node")
+    command.add_argument("--ca-file", help=SETTING_FLAGS["ca_file"])
+    command.add_argument(
+        "--spec", type=Path, help="JSON file with the nodes; default: the mixed cluster of 48"
+    )
+    command.add_argument("--nodes", type=int, help="only the first N nodes")
+    command.add_argument("--print-spec", action="store_true", help="print the spec and end")
+    command.set_defaults(call=run_simulate)
 
 
 def _add_settings(command: argparse.ArgumentParser) -> None:

@@ -36,7 +36,7 @@ class LogShipper:
     """
 
     def __init__(
-        self, transport: Transport, on_done: Callable[[TaskKey], None], *, tick_s: float | None = TICK_S
+        self, transport: Transport, on_done: Callable[[TaskKey], None], *, tick_s: float = TICK_S
     ) -> None:
         self._transport = transport
         self._on_done = on_done

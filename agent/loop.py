@@ -15,7 +15,7 @@ from agent.collect import Collector, Readings
 from agent.config import Identity
 from agent.host import machine
 from agent.journal import Journal, Obeyed
-from agent.logs import LogShipper
+from agent.logs import TICK_S, LogShipper
 from agent.protocol import Assignment, ExitReason, Facts, Reply, Report, TaskPhase, TaskState
 from agent.reconcile import (
     Action,
@@ -56,6 +56,7 @@ class Agent:
         boot_id: str | None = None,
         interval_s: int | None = None,
         observe_only: bool = False,
+        log_tick_s: float = TICK_S,
     ) -> None:
         self.identity = identity
         self._transport = transport
@@ -77,7 +78,7 @@ class Agent:
         self._known_digest: str | None = None
         self._want_facts = True
         self._offset = clock.OffsetEstimator()
-        self._shipper = LogShipper(transport, self._log_done)
+        self._shipper = LogShipper(transport, self._log_done, tick_s=log_tick_s)
         self._event = threading.Event()
         self._changed = threading.Event()
         self._ready = threading.Event()
@@ -238,9 +239,11 @@ class Agent:
                 return verdict
             moved = (reply.cluster_id, reply.epoch) != (self._obeyed.cluster_id, self._obeyed.epoch)
             self._obeyed = Obeyed(reply.cluster_id, reply.epoch, self._boot_id, machine.boot_clock_s())
-            self._journal.write_obeyed(self._obeyed, durable=moved)
             self._desired = tuple(reply.assignments)
             self._settle()
+            self._journal.write_obeyed(
+                self._obeyed, durable=moved
+            )  # after the starts, which wait for no disk but their own
             return verdict
 
     def _settle(self) -> None:
@@ -249,7 +252,12 @@ class Agent:
             return
         actions = reconcile(self._tasks(), self._desired, past=self._past, observe_only=self._observe_only)
         for action in actions:
-            self._do(action)
+            try:
+                self._do(action)
+            except (
+                OSError
+            ) as error:  # a full disk, say: the others must not wait for it, and the next reply tries again
+                logger.warning("%s: %s", action, error)
 
     def _do(self, action: Action) -> None:
         match action:
@@ -332,8 +340,10 @@ class Agent:
             logger.info("stopping placement %s: %s", action.key.placement, action.why or "as wanted")
         record = msgspec.structs.replace(record, stop_wanted=True)
         self._records[action.key] = record
-        self._journal.write(record)
-        self._runner.stop(record)
+        try:
+            self._journal.write(record)
+        finally:
+            self._runner.stop(record)
 
     def _forget_task(self, key: TaskKey) -> None:
         record = self._records.pop(key)

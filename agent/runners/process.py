@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import marshal
 import os
+import py_compile
 import signal
 import subprocess
 import sys
@@ -75,6 +76,7 @@ class ProcessRunner:
         self.isolates_users = can_isolate(status, uid_map, euid=os.geteuid())
         self._users = (users or UserPool()) if self.isolates_users else None
         self._jobs_dir = choose_jobs_dir(journal.state_dir, jobs_dir, isolates=self.isolates_users)
+        self._shim = compiled_shim(journal.state_dir)
         self._watcher = Watcher(self._changed)
         self.on_change: OnChange = lambda key: None
         self.warnings = self._warnings()
@@ -118,7 +120,8 @@ class ProcessRunner:
         wish itself.
         """
         folder = self._journal.folder(record.key)
-        write_private(folder / "stop", b"")
+        with contextlib.suppress(OSError):  # on a full disk the signal alone must do
+            write_private(folder / "stop", b"")
         live = self._live.get(record.key)
         if live is None or (live.process is None and live.pid is None and not (folder / "start").exists()):
             if not (folder / "exit").exists():
@@ -231,7 +234,7 @@ class ProcessRunner:
         )
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(SHIM), str(folder), str(notify)],
+                [sys.executable, "-I", "-S", self._shim, str(folder), str(notify)],
                 stdin=subprocess.DEVNULL,
                 stdout=errors,
                 stderr=errors,
@@ -310,6 +313,16 @@ class ProcessRunner:
             log_bytes=outcome.log_bytes,
             started_at_ms=outcome.started_at_ms,
         )
+
+
+def compiled_shim(state_dir: Path) -> str:
+    """The supervisor's program, compiled once: every start saves that time."""
+    target = state_dir / "shim.pyc"
+    try:
+        py_compile.compile(str(SHIM), cfile=str(target), doraise=True)
+    except (OSError, py_compile.PyCompileError):
+        return str(SHIM)
+    return str(target)
 
 
 def choose_jobs_dir(state_dir: Path, wanted: Path | None, *, isolates: bool) -> Path:
