@@ -95,9 +95,17 @@ class Agent:
         if compress:
             data = gzip.compress(data)
             headers["HTTP_CONTENT_ENCODING"] = "gzip"
-        return Client(query_params=query).post(
-            f"/agent/v1/logs/{placement}", data=data, content_type="application/octet-stream", **headers
-        )
+        return post_log(placement, data, query, **headers)
+
+
+def post_log(placement: int, data: bytes, query: dict[str, Any], **headers: str) -> HttpResponse:
+    return Client().post(
+        f"/agent/v1/logs/{placement}",
+        data=data,
+        content_type="application/octet-stream",
+        query_params=query,
+        **headers,
+    )
 
 
 def problem(answer: HttpResponse) -> dict[str, Any]:
