@@ -76,25 +76,25 @@ def whole_frame(ledger: Ledger) -> Frame:
 
 
 def frame_of(ledger: Ledger, nodes: Ints) -> Frame:
-    """A copy of these nodes' present columns (rows ascending)."""
+    """These nodes' present columns (rows ascending); a single node's are views that follow the ledger."""
     state = ledger.state
     devices, device_node = _spans(state.offsets.device, nodes)
     pools, pool_node = _spans(state.offsets.pool, nodes)
     slots, slot_node = _spans(state.offsets.slot, nodes)
     pool = state.pool.pick(pools)
-    slot_base = np.searchsorted(slot_node, device_node)
     device = ledger.device.pick(devices)
+    slot_base = np.searchsorted(slot_node, device_node) if len(nodes) > 1 else 0
     return Frame(
         state=state,
         nodes=nodes,
-        devices=devices,
-        pools=pools,
+        devices=_numbers(devices),
+        pools=_numbers(pools),
         node=ledger.node.pick(nodes),
         device=device,
         pool=pool,
         slot=ledger.slot.pick(slots),
         device_node=device_node,
-        device_pool=np.repeat(np.arange(len(pools), dtype=np.int64), pool.size),
+        device_pool=np.repeat(np.arange(len(pool), dtype=np.int64), pool.size),
         device_slot=np.where(device.slot >= 0, slot_base + device.slot, -1),
         pool_node=pool_node,
         pool_start=np.cumsum(pool.size) - pool.size,
@@ -102,9 +102,16 @@ def frame_of(ledger: Ledger, nodes: Ints) -> Frame:
     )
 
 
-def _spans(starts: Ints, nodes: Ints) -> tuple[Ints, Ints]:
+def _spans(starts: Ints, nodes: Ints) -> tuple[Ints | slice, Ints]:
     """Rows that belong to the nodes, and for each the node's place in `nodes`."""
+    if len(nodes) == 1:
+        first, last = int(starts[nodes[0]]), int(starts[nodes[0] + 1])
+        return slice(first, last), np.zeros(last - first, dtype=np.int64)
     lengths = starts[nodes + 1] - starts[nodes]
     owner = np.repeat(np.arange(len(nodes), dtype=np.int64), lengths)
     within = np.arange(len(owner), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return starts[nodes][owner] + within, owner
+
+
+def _numbers(rows: Ints | slice) -> Ints:
+    return np.arange(rows.start, rows.stop, dtype=np.int64) if isinstance(rows, slice) else rows

@@ -91,7 +91,9 @@ class ClusterState:
         return int(self.versions[self.index_of(node_id)])
 
     def update(self, info: NodeInfo) -> None:
-        """Add the node or replace the one with its id."""
+        """Add the node or replace the one with its id. Not while a plan of this state is being made: ledgers share
+        columns.
+        """
         row = self._row(info.node)
         known = self._is_at(row, info.node)
         if known and self.infos[row] == info:

@@ -31,7 +31,8 @@ from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.shapes import Demand
 from scheduling.engine.types import ReasonCode
 
-NodeFilter = Callable[[Frame, Demand], Bools]
+# None: the job does not ask what the filter is about.
+NodeFilter = Callable[[Frame, Demand], Bools | None]
 DeviceFilter = Callable[[Frame, Demand, Cut], None]
 
 CODES: tuple[ReasonCode, ...] = tuple(ReasonCode)
@@ -123,8 +124,9 @@ def number_of(code: ReasonCode) -> int:
     return _CODE_NUMBER[code]
 
 
-def _remove(verdicts: Ints, kept: Bools, code: ReasonCode) -> None:
-    verdicts[(verdicts == PASSED) & ~kept] = _CODE_NUMBER[code]
+def _remove(verdicts: Ints, kept: Bools | None, code: ReasonCode) -> None:
+    if kept is not None and not kept.all():
+        verdicts[(verdicts == PASSED) & ~kept] = _CODE_NUMBER[code]
 
 
 def _narrow(frame: Frame, demand: Demand, cuts: Sequence[Cut], narrow: DeviceFilter) -> None:

@@ -11,8 +11,8 @@ CODE = ReasonCode.DEVICE_BUSY
 def narrow(frame: Frame, demand: Demand, cut: Cut) -> None:
     """Devices with enough unbooked compute; a device taken alone books all of it, so it must be unbooked.
 
-    The compute of a memory-only slice is only its memory in other words: a device that lacks the memory, too, is left to
-    the memory filters, which give the truer reason.
+    The compute of a memory-only slice is only its memory in other words: a device that lacks the memory, too, is left
+    to the memory filters, which give the truer reason.
     """
     kept = frame.device.compute_free >= cut.milli
     if not demand.whole and demand.request.device_compute_milli == 0:

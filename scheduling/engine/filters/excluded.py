@@ -10,9 +10,9 @@ from scheduling.engine.types import ReasonCode
 CODE = ReasonCode.NODE_EXCLUDED
 
 
-def keeps(frame: Frame, demand: Demand) -> Bools:
+def keeps(frame: Frame, demand: Demand) -> Bools | None:
     """Nodes that are not excluded."""
     excluded = demand.request.excluded_nodes
     if not excluded:
-        return np.ones(len(frame), dtype=np.bool_)
+        return None
     return ~np.isin(frame.node.id, np.array(excluded, dtype=np.int64))

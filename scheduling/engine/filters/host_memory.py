@@ -9,11 +9,13 @@ TOTAL_CODE = ReasonCode.HOST_MEMORY_TOTAL
 FREE_CODE = ReasonCode.HOST_MEMORY_FREE
 
 
-def keeps_total(frame: Frame, demand: Demand) -> Bools:
+def keeps_total(frame: Frame, demand: Demand) -> Bools | None:
     """Nodes that could ever give so much host memory."""
-    return frame.node.host_total >= (demand.request.host_memory_mib or 0)
+    asked = demand.request.host_memory_mib
+    return frame.node.host_total >= asked if asked else None
 
 
-def keeps_free(frame: Frame, demand: Demand) -> Bools:
+def keeps_free(frame: Frame, demand: Demand) -> Bools | None:
     """Nodes that can give it now."""
-    return frame.node.host_free >= (demand.request.host_memory_mib or 0)
+    asked = demand.request.host_memory_mib
+    return frame.node.host_free >= asked if asked else None

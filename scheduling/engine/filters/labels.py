@@ -10,8 +10,10 @@ from scheduling.engine.types import ReasonCode
 CODE = ReasonCode.LABELS
 
 
-def keeps(frame: Frame, demand: Demand) -> Bools:
+def keeps(frame: Frame, demand: Demand) -> Bools | None:
     """Nodes with all the labels."""
+    if not demand.request.node_labels:
+        return None
     kept = np.ones(len(frame), dtype=np.bool_)
     for pair in demand.request.node_labels:
         kept &= frame.nodes_with("labels", pair)
