@@ -15,7 +15,7 @@ from tests.engine.random_clusters import random_jobs, random_nodes
 from tests.engine.slow_checker import check
 
 SEEDS = st.integers(0, 2**32)
-modest = settings(max_examples=40, deadline=None)
+modest = settings(max_examples=25, deadline=None)
 
 
 @modest
