@@ -1,4 +1,6 @@
-"""Job status from what people want and how far the system got: one pure function, the only place that knows the rules."""
+"""Job status from what people want and how far the system got: one pure function, the only place that knows
+the rules.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ class Budget(StrEnum):
     REQUEUES = "requeues"
 
 
-# What the job itself did wrong is tried again as often as its owner allows; what befell it is tried again on the house, within a bound.
+# What the job itself did wrong is tried again as often as its owner allows; what befell it is tried again on
+# the house, within a bound.
 OWN_FAULTS = frozenset({Ending.EXIT_CODE, Ending.SIGNAL, Ending.START_FAILED})
 MISHAPS = frozenset({Ending.LOST_PROCESS, Ending.NODE_LOST})
 MOST_REQUEUES = 5

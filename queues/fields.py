@@ -1,10 +1,13 @@
-"""Reading one JSON object field by field: every fault is collected with the field it concerns, nothing is guessed or ignored. Pure."""
+"""Reading one JSON object field by field: every fault is collected with the field it concerns, nothing is
+guessed or ignored. Pure.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from queues.quantity import QuantityFault, read_mib
@@ -21,13 +24,15 @@ class FieldError:
 
     field: str
     code: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def text_fault(text: str, *, allowed: str = "") -> str | None:
     """The code of what makes a text unfit to be stored and shown, None when it is fine."""
     for char in text:
-        if char not in allowed and (unicodedata.category(char) in _REFUSED_CATEGORIES or char in _DIRECTION_MARKS):
+        if char not in allowed and (
+            unicodedata.category(char) in _REFUSED_CATEGORIES or char in _DIRECTION_MARKS
+        ):
             return "control-character"
     return None
 
@@ -103,7 +108,9 @@ class Fields:
         self.refuse(name, "choice", options=", ".join(sorted(options)))
         return None
 
-    def texts(self, name: str, *, most: int, longest: int, allowed: str = "", empty: bool = False) -> list[str]:
+    def texts(
+        self, name: str, *, most: int, longest: int, allowed: str = "", empty: bool = False
+    ) -> list[str]:
         """A list of texts in the order given; faults name the element."""
         value = self.value(name)
         if value is None:
@@ -143,7 +150,7 @@ class Fields:
         for key, item in value.items():
             fault = key_fault(key)
             if fault is not None:
-                self.refuse(name, fault, name=key[:100] if text_fault(key) is None else "")
+                self.refuse(name, fault, key=key[:100] if text_fault(key) is None else "")
                 continue
             checked = self.checked_text(f"{name}.{key}", item, longest=longest, allowed=allowed, empty=True)
             if checked is not None:

@@ -86,11 +86,18 @@ def follow(job: Job, progress: Progress) -> bool:
 
 
 def cancel(job: Job, *, actor: str) -> bool:
-    """End the job for good at whatever stage; what it booked stays booked until its node confirms. False when it was final already."""
+    """End the job for good at whatever stage; what it booked stays booked until its node confirms. False
+    when it was final already.
+    """
     if is_final(job):
         return False
     now = clock.now()
-    changes = {"intent": Intent.CANCEL, **_final_changes(now), "exit_class": ExitClass.CANCELLED, **_waited(job, now)}
+    changes = {
+        "intent": Intent.CANCEL,
+        **_final_changes(now),
+        "exit_class": ExitClass.CANCELLED,
+        **_waited(job, now),
+    }
     return _move(job, Next.CANCELLED, changes, code="cancelled", actor=actor)
 
 
@@ -184,7 +191,14 @@ def _move(
     seen = Job.objects.filter(pk=job.pk, status=job.status, attempt=job.attempt, intent=job.intent)
     if not seen.update(status=status.value, revision=F("revision") + 1, **changes):
         return False
-    _event(job, from_status=JobStatus(job.status), to_status=JobStatus(status.value), code=code, details=details, actor=actor)
+    _event(
+        job,
+        from_status=JobStatus(job.status),
+        to_status=JobStatus(status.value),
+        code=code,
+        details=details,
+        actor=actor,
+    )
     job.refresh_from_db()
     _tell(job, wake=status is Next.PENDING)
     return True

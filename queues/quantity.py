@@ -35,7 +35,9 @@ class QuantityFault(StrEnum):
 
 
 def read_mib(text: str) -> int | QuantityFault:
-    """Whole MiB of "8Gi", "8000Mi", "8000 MB"; MB, GB, TB are powers of ten, and a broken MiB counts as a whole one (never less than asked)."""
+    """Whole MiB of "8Gi", "8000Mi", "8000 MB"; MB, GB, TB are powers of ten, and a broken MiB counts as a
+    whole one (never less than asked).
+    """
     match = _QUANTITY.fullmatch(text.strip(" ")) if len(text) <= LONGEST_QUANTITY else None
     if match is None:
         return QuantityFault.NOT_A_QUANTITY

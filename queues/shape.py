@@ -1,4 +1,6 @@
-"""The key under which jobs of one complete shape are grouped: two jobs share it only if nothing that can influence placement tells them apart. Pure."""
+"""The key under which jobs of one complete shape are grouped: two jobs share it only if nothing that can
+influence placement tells them apart. Pure.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ NOTHING_AVOIDED = Avoidance()
 
 
 def shape_key(spec: JobSpec, *, queue: int, team: int, avoidance: Avoidance = NOTHING_AVOIDED) -> str:
-    """Digest of everything that placement or its order may depend on: resources and rules, queue, team, priority, history."""
+    """Digest of everything that placement or its order may depend on: resources and rules, queue, team,
+    priority, history.
+    """
     parts = (
         msgspec.to_builtins(spec.resources),
         spec.cpu_class.value,

@@ -25,7 +25,8 @@ LONGEST_NAME = 200
 LONGEST_ARGUMENT = 32 * 1024
 MOST_ARGUMENTS = 1024
 MOST_VARIABLES = 256
-# The kernel refuses more than about 128 KiB in one piece, and the whole specification travels in every reply to the node.
+# The kernel refuses more than about 128 KiB in one piece, and the whole specification travels in every reply
+# to the node.
 MOST_COMMAND_AND_ENV_BYTES = 128 * 1024
 RESERVED_VARIABLES = "HEADRACE_"
 
@@ -81,10 +82,13 @@ class SpecRules:
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one job books; written with the names of the request, so that a normal form can be sent again and reads the same.
+    """What one job books; written with the names of the request, so that a normal form can be sent again
+    and reads the same.
 
-    `device_memory_mib` is the total over all devices when `splittable`, else per device. `device_compute_milli` is per device: 1000 is the
-    whole, None a share that follows from the memory. `devices` 0 with a memory means as few devices as can hold it.
+    `device_memory_mib` is the total over all devices when `splittable`, else per device. A job that is
+    not `shareable` has its devices whole; of a shareable one `device_compute_milli` is the share per
+    device, None one that follows from the memory. `devices` 0 with a memory means as few devices as can
+    hold it.
     """
 
     devices: int = 0
@@ -156,10 +160,18 @@ def read_spec(raw: object, rules: SpecRules) -> JobSpec:
         command=command,
         resources=_resources(top, rules, queue),
         team=top.text("team", longest=50),
-        env=top.text_map("env", most=MOST_VARIABLES, longest=LONGEST_ARGUMENT, allowed=LINE_CHARACTERS, key_fault=_variable_fault),
+        env=top.text_map(
+            "env",
+            most=MOST_VARIABLES,
+            longest=LONGEST_ARGUMENT,
+            allowed=LINE_CHARACTERS,
+            key_fault=_variable_fault,
+        ),
         working_dir=_working_dir(top),
         cpu_class=CpuClass(top.choice("cpu_class", list(CpuClass)) or CpuClass.AUTO),
-        node_labels=dict(sorted(top.text_map("node_labels", most=32, longest=128, key_fault=_label_fault).items())),
+        node_labels=dict(
+            sorted(top.text_map("node_labels", most=32, longest=128, key_fault=_label_fault).items())
+        ),
         node_sets=_names(top, "node_sets"),
         datasets=_names(top, "datasets"),
         priority=top.integer("priority", low=PRIORITY_RANGE[0], high=PRIORITY_RANGE[1]) or 0,
@@ -280,7 +292,9 @@ def _read_devices(part: Fields, rules: SpecRules) -> _Devices:
 
 
 def _read_key(part: Fields, devices: _Devices, key: ResourceKey) -> None:
-    """A resource key says the same as `device_memory` or `device_models`; both at once must not contradict one another."""
+    """A resource key says the same as `device_memory` or `device_models`; both at once must not
+    contradict one another.
+    """
     if key.meaning is KeyMeaning.MEMORY:
         memory_mib = part.memory_mib(key.key, high=MOST_DEVICE_MEMORY_MIB)
         if memory_mib is not None and devices.memory_mib not in (None, memory_mib):
@@ -301,23 +315,22 @@ def _settle_devices(part: Fields, devices: _Devices, queue: QueueRules) -> dict[
         part.refuse("device_compute_milli", "not-shareable")
     splittable = queue.splittable if devices.splittable is None else devices.splittable
     shareable = (queue.shareable or partial) if devices.shareable is None else devices.shareable
-    wanted = devices.count > 0 or bool(devices.models) or devices.memory_mib is not None or devices.compute_milli is not None
+    wanted = (
+        devices.count > 0
+        or bool(devices.models)
+        or devices.memory_mib is not None
+        or devices.compute_milli is not None
+    )
     if not wanted:
         return {"splittable": False, "shareable": False}
     if devices.count == 0 and not (splittable and devices.memory_mib is not None):
         devices.count = 1
+    shared = shareable and (partial or (devices.compute_milli is None and devices.memory_mib is not None))
     return {
         "devices": devices.count,
         "device_models": devices.models,
         "device_memory_mib": devices.memory_mib,
-        "device_compute_milli": _compute_milli(devices, shareable=shareable),
+        "device_compute_milli": devices.compute_milli if shared else None,
         "splittable": splittable and devices.memory_mib is not None,
-        "shareable": shareable and (partial or (devices.compute_milli is None and devices.memory_mib is not None)),
+        "shareable": shared,
     }
-
-
-def _compute_milli(devices: _Devices, *, shareable: bool) -> int | None:
-    if devices.compute_milli is not None:
-        return devices.compute_milli
-    # A share known only by its memory takes the compute that goes with it; the node's device says how much that is.
-    return None if shareable and devices.memory_mib is not None else WHOLE_MILLI

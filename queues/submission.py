@@ -143,7 +143,9 @@ def _team(user: User, slug: str | None) -> Team:
 
 
 def _presumed_teams(user: User) -> list[Team]:
-    """The teams a job may belong to when its request names none: the token's, else the user's own, else all that an operator sees."""
+    """The teams a job may belong to when its request names none: the token's, else the user's own, else
+    all that an operator sees.
+    """
     token = token_of(user)
     teams = visible_teams(user).order_by("slug")
     if token is not None and token.team_id is not None:

@@ -1,6 +1,8 @@
-"""Putting decisions into effect: one short transaction each, everything checked again; apply may refuse a decision, never improve one.
+"""Putting decisions into effect: one short transaction each, everything checked again; apply may refuse a
+decision, never improve one.
 
-Locks: lease (shared) -> job -> the node's desired-state row, under which alone slices and cores of that node are booked.
+Locks: lease (shared) -> job -> the node's desired-state row, under which alone slices and cores of that node
+are booked.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ class Applying:
 
 
 def apply_placed(placed: Placed, context: Applying) -> StaleCode | None:
-    """Book and start one placement; the code when the rows refuse it. LeaseLost when this cycle is no longer the only one."""
+    """Book and start one placement; the code when the rows refuse it. LeaseLost when this cycle is no
+    longer the only one.
+    """
     code = _attempt(placed, context)
     if code is not None:
         Decision.objects.create(
@@ -101,7 +105,8 @@ def _book(placed: Placed, context: Applying) -> None:
     job = _locked_job(placed)
     bump_epoch([placed.node])
     _check_node(placed)
-    # A share asked by compute alone has no memory of its own to pre-check; the engine gives it the part that goes with it.
+    # A share asked by compute alone has no memory of its own to pre-check; the engine gives it the part that
+    # goes with it.
     prechecked = request_of_job(job).device_memory_mib is not None
     _check_devices(placed, context.policy.engine if prechecked else None)
     placement = _insert(placed)
@@ -114,7 +119,11 @@ def _book(placed: Placed, context: Applying) -> None:
         policy_number=context.policy.number,
         sheet=encode_sheet(placed),
     )
-    details = {"placement": placement.pk, "score_ppm": placed.chosen.score_ppm, "candidates": placed.candidates}
+    details = {
+        "placement": placement.pk,
+        "score_ppm": placed.chosen.score_ppm,
+        "candidates": placed.candidates,
+    }
     started = lifecycle.follow(
         job, Progress(Stage.STARTING, attempt=placed.attempt, node=placed.node, details=details)
     )
@@ -151,7 +160,9 @@ def _check_devices(placed: Placed, precheck: EnginePolicy | None) -> None:
     choices = {choice.device: choice for choice in placed.slices}
     if not choices:
         return
-    rows = Device.objects.select_for_update(no_key=True, of=("self",)).filter(pk__in=choices, node_id=placed.node)
+    rows = Device.objects.select_for_update(no_key=True, of=("self",)).filter(
+        pk__in=choices, node_id=placed.node
+    )
     devices = list(rows.order_by("pk"))
     if len(devices) != len(choices):
         raise StaleDecision(StaleCode.DEVICE_UNAVAILABLE)

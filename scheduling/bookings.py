@@ -12,7 +12,9 @@ from scheduling.models import CoreBooking, Placement, Slice
 
 
 def locked_live(placements: QuerySet[Placement]) -> tuple[dict[int, Job], list[Placement]]:
-    """The jobs and then the placements of a query, locked; what left the query while the jobs were being locked is not among them."""
+    """The jobs and then the placements of a query, locked; what left the query while the jobs were being
+    locked is not among them.
+    """
     jobs = lifecycle.lock_jobs(placements.values_list("job_id", flat=True))
     rows = placements.filter(job_id__in=jobs).select_for_update(no_key=True).order_by("pk")
     return jobs, list(rows)

@@ -1,4 +1,6 @@
-"""One scheduling cycle: read, plan, apply, in bounded batches under a lease, again until nobody asked for another look."""
+"""One scheduling cycle: read, plan, apply, in bounded batches under a lease, again until nobody asked for
+another look.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ WORKER = Worker()
 
 
 def run_cycles(holder: str, *, worker: Worker = WORKER) -> int:
-    """Cycles until no wake is unseen; the number of them, 0 when another process is at it. A duplicate call is harmless."""
+    """Cycles until no wake is unseen; the number of them, 0 when another process is at it. A duplicate
+    call is harmless.
+    """
     try:
         return locks.work_under_lease(
             LEASE, holder=holder, ttl_s=LEASE_TTL_S, work=lambda lease: one_cycle(lease, worker)

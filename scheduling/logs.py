@@ -37,7 +37,9 @@ class LogPiece:
 
 
 def append_log(node: Node, placement_id: int, piece: LogPiece) -> LogReply:
-    """Store a piece of a log. What is there already is skipped; a gap is refused with 409 `log-gap` and `next_offset`."""
+    """Store a piece of a log. What is there already is skipped; a gap is refused with 409 `log-gap` and
+    `next_offset`.
+    """
     with transaction.atomic():
         rows = Placement.objects.select_for_update(no_key=True).filter(pk=placement_id, node=node)
         placement = rows.first()

@@ -54,5 +54,7 @@ def declare_lost(node_id: int) -> int:
 
 
 def _give_up(placement: Placement) -> None:
-    Placement.objects.filter(pk=placement.pk).update(phase=Phase.LOST, ended_at=clock.now(), stop_reason="node-lost")
+    Placement.objects.filter(pk=placement.pk).update(
+        phase=Phase.LOST, ended_at=clock.now(), stop_reason="node-lost"
+    )
     set_free([placement.pk])

@@ -1,4 +1,6 @@
-"""What agents say about their tasks, into placement phases and from there into job status. Repeats and late answers change nothing."""
+"""What agents say about their tasks, into placement phases and from there into job status. Repeats and late
+answers change nothing.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def _reach(placement: Placement, job: Job, task: TaskState, phase: Phase) -> boo
     changes = {name: value for name, value in changes.items() if getattr(placement, name) != value}
     if forward:
         changes |= {"phase": phase, REACHED_AT[phase]: now}
-    started = RANK[phase] >= RANK[Phase.RUNNING] and placement.running_at is None and task.started_at_ms is not None
+    started = (
+        RANK[phase] >= RANK[Phase.RUNNING] and placement.running_at is None and task.started_at_ms is not None
+    )
     if forward and (phase is Phase.RUNNING or started):
         changes["running_at"] = _started_at(placement, task, now)
     if not changes:
@@ -93,7 +97,9 @@ def _reach(placement: Placement, job: Job, task: TaskState, phase: Phase) -> boo
 
 
 def _started_at(placement: Placement, task: TaskState, now: datetime) -> datetime:
-    """Server time of the start. Only a difference of two of the node's own readings is used: how long an ended task ran."""
+    """Server time of the start. Only a difference of two of the node's own readings is used: how long an
+    ended task ran.
+    """
     if task.started_at_ms is None or task.ended_at_ms is None:
         return now
     ran_ms = min(max(0, task.ended_at_ms - task.started_at_ms), clock.to_ms(now))

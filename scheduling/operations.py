@@ -12,7 +12,9 @@ from scheduling.models import LIVE_PHASES, Placement
 
 
 def cancel_job(job_id: int, *, actor: str) -> bool:
-    """End a job at whatever stage; False when it was over. Its node is told to stop it and keeps the bookings until it says so."""
+    """End a job at whatever stage; False when it was over. Its node is told to stop it and keeps the
+    bookings until it says so.
+    """
     with transaction.atomic():
         job = lifecycle.lock_jobs([job_id])[job_id]
         if not lifecycle.cancel(job, actor=actor):

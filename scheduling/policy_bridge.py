@@ -36,7 +36,9 @@ def engine_policy(document: PolicyDocument, queues: tuple[QueueInfo, ...]) -> En
 def queue_infos() -> tuple[QueueInfo, ...]:
     """All queues, also closed ones: their jobs are still served."""
     return tuple(
-        QueueInfo(queue=q.pk, name=q.name, priority=q.priority, quota_ppm=q.quota_ppm, preemptable=q.preemptable)
+        QueueInfo(
+            queue=q.pk, name=q.name, priority=q.priority, quota_ppm=q.quota_ppm, preemptable=q.preemptable
+        )
         for q in Queue.objects.order_by("-priority", "name")
     )
 

@@ -15,7 +15,9 @@ NUMBERS_KEPT = timedelta(minutes=1)
 
 
 def store_reasons(refusals: Mapping[str, Refusal], *, waiting: Iterable[str]) -> None:
-    """Bring the stored reasons in line with what a cycle found: `refusals` by shape, `waiting` all shapes that still have pending jobs."""
+    """Bring the stored reasons in line with what a cycle found: `refusals` by shape, `waiting` all shapes
+    that still have pending jobs.
+    """
     now = clock.now()
     known = {reason.shape: reason for reason in ShapeReason.objects.all()}
     written = [_row(shape, refusal, known.get(shape), now) for shape, refusal in refusals.items()]

@@ -18,12 +18,11 @@ PENDING_COLUMNS = ("id", "attempt", "queue_id", "team_id", "priority", "submitte
 def request_of(spec: JobSpec, avoidance: Avoidance = NOTHING_AVOIDED) -> Request:
     """The engine's view of a specification."""
     resources = spec.resources
-    # None is a share that follows from the memory (0 for the engine); a job without devices asks for no share at all.
-    memory_only = 0 if resources.wants_devices else WHOLE_MILLI
     return Request(
         devices=resources.devices,
         device_memory_mib=resources.device_memory_mib,
-        device_compute_milli=memory_only if resources.device_compute_milli is None else resources.device_compute_milli,
+        # For the engine 0 is a share that follows from the memory.
+        device_compute_milli=(resources.device_compute_milli or 0) if resources.shareable else WHOLE_MILLI,
         models=tuple(resources.device_models),
         splittable=resources.splittable,
         shareable=resources.shareable,

@@ -1,4 +1,6 @@
-"""Score sheets and refusals as stored JSON: the engine's frozen types, written field by field and read back the same."""
+"""Score sheets and refusals as stored JSON: the engine's frozen types, written field by field and read back
+the same.
+"""
 
 from __future__ import annotations
 

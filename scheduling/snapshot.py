@@ -1,9 +1,10 @@
 """Rows into the engine's view of the cluster, read again only for the nodes that changed.
 
-A node's version is the pair (Node.revision, DesiredState.epoch): every change that scheduling may see raises one of them in its own
-transaction, under the lock of that row. Versions are compared node by node for equality, so no commit is missed however late it comes -
-unlike one watermark over all rows, which a slow transaction with a lower number slips under. Versions are read before the rows: rows
-newer than their version are read once more, older ones cannot be.
+A node's version is the pair (Node.revision, DesiredState.epoch): every change that scheduling may see raises
+one of them in its own transaction, under the lock of that row. Versions are compared node by node for
+equality, so no commit is missed however late it comes - unlike one watermark over all rows, which a slow
+transaction with a lower number slips under. Versions are read before the rows: rows newer than their version
+are read once more, older ones cannot be.
 """
 
 from __future__ import annotations
@@ -135,7 +136,9 @@ def _device(row: dict[str, Any], memory_mib: int, compute_milli: int) -> DeviceI
 def _links(ids: Collection[int] | None) -> dict[int, list[LinkInfo]]:
     found: dict[int, list[LinkInfo]] = defaultdict(list)
     rows = _of(DeviceLink.objects.all(), "node_id", ids).order_by("first_id", "second_id")
-    for node, *link in rows.values_list("node_id", "first_id", "second_id", "kind", "lanes", "bandwidth_mb_s"):
+    for node, *link in rows.values_list(
+        "node_id", "first_id", "second_id", "kind", "lanes", "bandwidth_mb_s"
+    ):
         found[node].append(LinkInfo(*link))
     return found
 
@@ -188,7 +191,14 @@ class SnapshotCache:
             self.state.update(info)
 
     def _replace(self, infos: Iterable[NodeInfo]) -> None:
-        """A whole new state, unless nothing differs: then the old one keeps its version and what was computed for it."""
+        """A whole new state, unless nothing differs: then the old one keeps its version and what was
+        computed for it.
+        """
         fresh = sorted(infos, key=lambda info: info.node)
         if fresh != self.state.infos:
             self.state = ClusterState.build(fresh)
+
+    def forget(self) -> None:
+        """Read everything anew next time."""
+        with self.lock:
+            self.versions, self.whole_at_ms = {}, None

@@ -53,11 +53,13 @@ class ExitClass(models.TextChoices):
 
 
 class Job(models.Model):
-    """One job. `spec` is the normalised request (queues.spec.JobSpec as JSON) and never changes after submission.
+    """One job. `spec` is the normalised request (queues.spec.JobSpec as JSON) and never changes after
+    submission.
 
-    Waits are in milliseconds and add up over attempts: held, pending, image pull, start. `retries_left` is what the owner allowed for the
-    job's own failures, `requeues_left` bounds new attempts after mishaps (node or process lost). `shape` follows the spec and the
-    places to avoid (queues.shape), so it is rewritten with them.
+    Waits are in milliseconds and add up over attempts: held, pending, image pull, start. `retries_left`
+    is what the owner allowed for the job's own failures, `requeues_left` bounds new attempts after
+    mishaps (node or process lost). `shape` follows the spec and the places to avoid (queues.shape), so it
+    is rewritten with them.
     """
 
     name = models.CharField(max_length=200)

@@ -7,7 +7,9 @@ from django.db.models import Q
 
 
 class Queue(models.Model):
-    """One queue; written only when a policy version becomes active. A queue no longer in the policy is closed, never deleted."""
+    """One queue; written only when a policy version becomes active. A queue no longer in the policy is
+    closed, never deleted.
+    """
 
     name = models.CharField(max_length=50, unique=True)
     priority = models.IntegerField()
@@ -19,5 +21,7 @@ class Queue(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(quota_ppm=None) | Q(quota_ppm__lte=1_000_000), name="queue_quota_range"),
+            models.CheckConstraint(
+                condition=Q(quota_ppm=None) | Q(quota_ppm__lte=1_000_000), name="queue_quota_range"
+            ),
         ]

@@ -24,7 +24,9 @@ ON CONFLICT (node_id) DO UPDATE SET epoch = scheduling_desiredstate.epoch + 1
 
 
 def bump_epoch(node_ids: Iterable[int]) -> None:
-    """Raise the epoch of these nodes inside the transaction that changes their desired set; their rows stay locked until it ends."""
+    """Raise the epoch of these nodes inside the transaction that changes their desired set; their rows
+    stay locked until it ends.
+    """
     ordered = sorted(set(node_ids))
     if not ordered:
         return

@@ -30,7 +30,9 @@ class Outcome(models.TextChoices):
 
 
 class Decision(models.Model):
-    """One choice of the engine with its score sheet (scheduling.sheets of types.Placed); kept also when apply refused it."""
+    """One choice of the engine with its score sheet (scheduling.sheets of types.Placed); kept also when
+    apply refused it.
+    """
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="decisions")
     attempt = models.PositiveIntegerField()
@@ -47,7 +49,9 @@ class Decision(models.Model):
 
 
 class ShapeReason(models.Model):
-    """Why jobs of one shape wait now; rewritten only when the dominant code changes or the numbers are older than a minute."""
+    """Why jobs of one shape wait now; rewritten only when the dominant code changes or the numbers are
+    older than a minute.
+    """
 
     shape = models.CharField(max_length=64, primary_key=True)
     code = models.CharField(max_length=30)

@@ -10,7 +10,8 @@ from inventory.models import Node
 class DesiredState(models.Model):
     """Epoch of a node's desired set; it never decreases and grows with every change of the set.
 
-    Whoever changes the set raises the epoch first, so this row is also the lock that serialises all bookings of its node.
+    Whoever changes the set raises the epoch first, so this row is also the lock that serialises all
+    bookings of its node.
     """
 
     node = models.OneToOneField(Node, on_delete=models.CASCADE, primary_key=True, related_name="desired")

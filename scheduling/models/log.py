@@ -9,7 +9,9 @@ from scheduling.models.placement import Placement
 
 
 class LogChunk(models.Model):
-    """Bytes of one placement's log from `offset` on; chunks are contiguous, so an append at any other offset is refused."""
+    """Bytes of one placement's log from `offset` on; chunks are contiguous, so an append at any other
+    offset is refused.
+    """
 
     placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="log_chunks")
     offset = models.BigIntegerField()

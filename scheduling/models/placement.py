@@ -1,4 +1,6 @@
-"""Placements and what they book; capacity is guarded when rows are inserted, and rows of dead placements are deleted."""
+"""Placements and what they book; capacity is guarded when rows are inserted, and rows of dead placements are
+deleted.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,10 @@ LIVE_PHASES = tuple(phase for phase in Phase if phase not in DEAD_PHASES)
 class Placement(models.Model):
     """One attempt of one job on one node.
 
-    `fence` is the time of assignment in Unix milliseconds: with the id it names one assignment for ever, also when a restored backup hands
-    out the same id again; answers of the agent with another fence change nothing. `log_bytes` is what is stored, `log_total_bytes` what the
-    agent says the ended attempt wrote.
+    `fence` is the time of assignment in Unix milliseconds: with the id it names one assignment for ever,
+    also when a restored backup hands out the same id again; answers of the agent with another fence
+    change nothing. `log_bytes` is what is stored, `log_total_bytes` what the agent says the ended attempt
+    wrote.
     """
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="placements")
@@ -70,14 +73,19 @@ class Placement(models.Model):
                 name="placement_one_live",
             ),
             models.CheckConstraint(
-                condition=Q(host_memory_mib__gte=0) & Q(read_bandwidth_mib_s__gte=0), name="placement_nonnegative"
+                condition=Q(host_memory_mib__gte=0) & Q(read_bandwidth_mib_s__gte=0),
+                name="placement_nonnegative",
             ),
         ]
-        indexes = [models.Index(fields=["node"], condition=Q(phase__in=LIVE_PHASES), name="placement_live_by_node")]
+        indexes = [
+            models.Index(fields=["node"], condition=Q(phase__in=LIVE_PHASES), name="placement_live_by_node")
+        ]
 
 
 class Slice(models.Model):
-    """A booked share of a device. The whole device is 1000 milli, and any slice at least 1, so whole and shared exclude one another by arithmetic."""
+    """A booked share of a device. The whole device is 1000 milli, and any slice at least 1, so whole and
+    shared exclude one another by arithmetic.
+    """
 
     placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="slices")
     device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="slices")
@@ -87,7 +95,9 @@ class Slice(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["placement", "device"], name="slice_once"),
-            models.UniqueConstraint(fields=["device"], condition=Q(compute_milli=1000), name="slice_whole_once"),
+            models.UniqueConstraint(
+                fields=["device"], condition=Q(compute_milli=1000), name="slice_whole_once"
+            ),
             models.CheckConstraint(
                 condition=Q(memory_mib__gte=0) & Q(compute_milli__gte=1) & Q(compute_milli__lte=1000),
                 name="slice_range",
@@ -118,6 +128,7 @@ class Hold(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(memory_mib__gte=0) & Q(compute_milli__gte=1) & Q(compute_milli__lte=1000), name="hold_range"
+                condition=Q(memory_mib__gte=0) & Q(compute_milli__gte=1) & Q(compute_milli__lte=1000),
+                name="hold_range",
             ),
         ]

@@ -26,8 +26,12 @@ def make_team(slug: str = "vision") -> Team:
     return Team.objects.get_or_create(slug=slug, defaults={"name": slug.title()})[0]
 
 
-def make_user(name: str = "ada", *, role: str = Role.MEMBER, team: Team | None = None, lead: bool = False) -> User:
-    user = User.objects.create_user(username=name, email=f"{name}@example.org", password="a long password", role=role)
+def make_user(
+    name: str = "ada", *, role: str = Role.MEMBER, team: Team | None = None, lead: bool = False
+) -> User:
+    user = User.objects.create_user(
+        username=name, email=f"{name}@example.org", password="a long password", role=role
+    )
     if team is not None:
         Membership.objects.create(user=user, team=team, role=TeamRole.LEAD if lead else TeamRole.MEMBER)
     return user
@@ -66,7 +70,14 @@ def make_node(
     )
 
 
-def make_device(node: Node, *, index: int = 0, memory_mib: int = 40960, model: str = "NVIDIA A100-PCIE-40GB", **columns: Any) -> Device:
+def make_device(
+    node: Node,
+    *,
+    index: int = 0,
+    memory_mib: int = 40960,
+    model: str = "NVIDIA A100-PCIE-40GB",
+    **columns: Any,
+) -> Device:
     return Device.objects.create(
         node=node,
         identity=f"GPU-{node.pk}-{index}",
@@ -100,7 +111,12 @@ def lease(name: str = cycle.LEASE) -> LeaseToken:
 
 
 def task(placement: Placement, phase: TaskPhase, **changes: Any) -> TaskState:
-    values = {"placement": placement.pk, "attempt": placement.attempt, "fence": placement.fence, "phase": phase}
+    values = {
+        "placement": placement.pk,
+        "attempt": placement.attempt,
+        "fence": placement.fence,
+        "phase": phase,
+    }
     return TaskState(**{**values, **changes})
 
 

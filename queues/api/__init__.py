@@ -1,0 +1,1 @@
+"""REST endpoints that need nothing of scheduling."""

@@ -1,0 +1,41 @@
+"""Sentences about what happened to a job, in the language now active."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from queues.models import JobEvent, JobStatus
+
+TEXTS: Mapping[str, str | Promise] = {
+    "submitted": _("Submitted."),
+    "waiting": _("Waits for a place."),
+    "placed": _("Got a place; its node was told to start it."),
+    "started": _("Started."),
+    "cancelled": _("Cancelled."),
+    "success": _("Ended by itself without an error."),
+    "exit-code": _("Ended with exit code %(exit_code)s."),
+    "signal": _("Was ended by signal %(exit_signal)s."),
+    "start-failed": _("Could not be started: %(message)s"),
+    "time-limit": _("Reached its time limit and was stopped."),
+    "lost-process": _("Its process was gone, and nobody saw it end."),
+    "node-lost": _("Its node stopped reporting and was given up."),
+    "late-answer": _("An answer of an earlier attempt arrived late and changed nothing."),
+}
+AGAIN = _("It waits again as a new attempt.")
+FINAL = _("It is not tried again.")
+AFTER_FAULT = frozenset({"exit-code", "signal", "start-failed", "lost-process", "node-lost"})
+
+
+def event_text(event: JobEvent) -> str:
+    """What happened, and what follows where that is not plain from the status."""
+    template = str(TEXTS.get(event.code, event.code))
+    details = {"exit_code": None, "exit_signal": None, "message": "", **event.details}
+    text = template % details if "%(" in template else template
+    if event.code not in AFTER_FAULT:
+        return text
+    if event.to_status == JobStatus.PENDING:
+        return f"{text} {AGAIN}"
+    return f"{text} {FINAL}" if event.code in ("lost-process", "node-lost") else text

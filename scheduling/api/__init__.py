@@ -1,0 +1,1 @@
+"""REST endpoints that need placements or decisions."""

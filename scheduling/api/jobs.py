@@ -1,0 +1,173 @@
+"""Jobs: submit, list, read, cancel, explain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts import audit
+from controlplane.accounts.permissions import Action, permission_for, require
+from controlplane.accounts.scoping import visible_to
+from controlplane.base.api import (
+    PAGE_PARAMETERS,
+    CursorPages,
+    StrictSerializer,
+    page_of,
+    read_body,
+    read_query,
+)
+from controlplane.base.problems import invalid, not_found
+from queues.api.caller import caller
+from queues.models import Job, JobStatus
+from queues.submission import Submission, accept, submit
+from scheduling.api.requests import JOB_REQUEST
+from scheduling.api.serializers import AttemptSerializer, DryRunSerializer, ExplainSerializer, JobSerializer
+from scheduling.operations import cancel_job
+from scheduling.selectors.bookings import job_placements
+from scheduling.selectors.dryrun import dry_run
+from scheduling.selectors.explanations import explain_job
+from scheduling.selectors.jobs import job_view, job_views, with_people
+
+
+def find_job(request: Request, job_id: int) -> Job:
+    """A job that the caller may see; 404 also for one of a foreign team."""
+    job = with_people(visible_to(caller(request), Job.objects.filter(pk=job_id))).first()
+    if job is None:
+        raise not_found()
+    return job
+
+
+class JobQuerySerializer(StrictSerializer):
+    """Filters of the job list."""
+
+    status = serializers.MultipleChoiceField(choices=JobStatus.choices, required=False)
+    queue = serializers.CharField(max_length=50, required=False)
+    team = serializers.CharField(max_length=50, required=False)
+    owner = serializers.CharField(max_length=150, required=False)
+    search = serializers.CharField(max_length=200, required=False, help_text="Part of the name, or an id.")
+
+
+class EmptySerializer(StrictSerializer):
+    """A body without fields."""
+
+
+class JobsView(APIView):
+    """The jobs that the caller may see, newest first."""
+
+    permission_classes = [permission_for(Action.JOB_READ)]
+
+    @extend_schema(
+        operation_id="jobs",
+        parameters=[JobQuerySerializer, *PAGE_PARAMETERS],
+        responses=page_of(JobSerializer),
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, JobQuerySerializer, paged=True)
+        jobs = _filtered(visible_to(caller(request), Job.objects.all()), query)
+        pages = CursorPages()
+        rows = pages.paginate_queryset(with_people(jobs), request) or []
+        return pages.get_paginated_response(JobSerializer(job_views(rows), many=True).data)
+
+
+def _filtered(jobs: QuerySet[Job], query: dict[str, Any]) -> QuerySet[Job]:
+    if query.get("status"):
+        jobs = jobs.filter(status__in=query["status"])
+    for name, column in (("queue", "queue__name"), ("team", "team__slug"), ("owner", "owner__username")):
+        if name in query:
+            jobs = jobs.filter(**{column: query[name]})
+    text = query.get("search", "")
+    if text:
+        by_id = Q(pk=int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else Q()
+        jobs = jobs.filter(Q(name__icontains=text) | by_id if by_id else Q(name__icontains=text))
+    return jobs
+
+
+class SubmitView(APIView):
+    """Submit a job, or see what would become of it."""
+
+    permission_classes = [permission_for(Action.JOB_SUBMIT)]
+
+    @extend_schema(
+        operation_id="job_submit",
+        parameters=[
+            OpenApiParameter("dry_run", {"type": "integer", "enum": [0, 1]}, description="1: store nothing."),
+            OpenApiParameter(
+                "Idempotency-Key", str, OpenApiParameter.HEADER, description="Repeats make one job."
+            ),
+        ],
+        request={"application/json": JOB_REQUEST},
+        responses={201: JobSerializer, 200: OpenApiResponse(DryRunSerializer, description="Dry run")},
+    )
+    def post(self, request: Request) -> Response:
+        submission = Submission(caller(request), request.data, request.headers.get("Idempotency-Key"))
+        if _wants_dry_run(request):
+            accepted = accept(submission)
+            found = dry_run(accepted.spec, queue=accepted.queue.pk, team=accepted.team.pk)
+            return Response(DryRunSerializer(found).data)
+        job = submit(submission).job
+        return Response(
+            JobSerializer(job_view(with_people(Job.objects.filter(pk=job.pk)).get())).data, status=201
+        )
+
+
+def _wants_dry_run(request: Request) -> bool:
+    unknown = set(request.query_params) - {"dry_run"}
+    if unknown:
+        raise invalid(min(unknown), "unknown-field", message=_("There is no such field."))
+    value = request.query_params.get("dry_run", "0")
+    if value not in ("0", "1"):
+        raise invalid("dry_run", "choice", message=_("Must be 0 or 1."))
+    return value == "1"
+
+
+class JobView(APIView):
+    """One job."""
+
+    permission_classes = [permission_for(Action.JOB_READ)]
+
+    @extend_schema(operation_id="job", responses=JobSerializer)
+    def get(self, request: Request, job_id: int) -> Response:
+        return Response(JobSerializer(job_view(find_job(request, job_id))).data)
+
+
+class CancelView(APIView):
+    """End a job for good; harmless when it is over already."""
+
+    permission_classes = [permission_for(Action.JOB_CANCEL)]
+
+    @extend_schema(operation_id="job_cancel", request=EmptySerializer, responses=JobSerializer)
+    def post(self, request: Request, job_id: int) -> Response:
+        job = find_job(request, job_id)
+        require(caller(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
+        read_body(request, EmptySerializer)
+        if cancel_job(job.pk, actor=caller(request).username):
+            audit.record(request, "job-cancel", target=job)
+        return Response(JobSerializer(job_view(find_job(request, job_id))).data)
+
+
+class ExplainView(APIView):
+    """Why a job waits, or why it went where it is."""
+
+    permission_classes = [permission_for(Action.JOB_READ)]
+
+    @extend_schema(operation_id="job_explain", responses=ExplainSerializer)
+    def get(self, request: Request, job_id: int) -> Response:
+        return Response(ExplainSerializer(explain_job(find_job(request, job_id))).data)
+
+
+class PlacementsView(APIView):
+    """All attempts of a job, first to last."""
+
+    permission_classes = [permission_for(Action.JOB_READ)]
+
+    @extend_schema(operation_id="job_placements", responses=AttemptSerializer(many=True))
+    def get(self, request: Request, job_id: int) -> Response:
+        job = find_job(request, job_id)
+        return Response(AttemptSerializer(job_placements(job.pk), many=True).data)

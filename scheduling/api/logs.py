@@ -1,0 +1,183 @@
+"""Logs of jobs, read by offset; with `wait_s` the answer waits for new bytes without holding a thread or a
+connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts.permissions import Action, permission_for
+from controlplane.base import clock
+from controlplane.base.problems import invalid
+from scheduling.api.jobs import find_job
+from scheduling.api.serializers import LogSerializer
+from scheduling.logs import MOST_BYTES_PER_READ, LogPart, is_closed, read_log
+from scheduling.models import Placement
+from scheduling.text import escape_controls, whole_characters
+
+DEFAULT_LIMIT_BYTES = 65_536
+MOST_WAIT_S = 20
+FIRST_POLL_S, LONGEST_POLL_S = 0.1, 0.5
+NUMBERS: Mapping[str, tuple[int, int]] = {
+    "attempt": (1, 2**31 - 1),
+    "offset": (0, 2**53),
+    # One character has up to four bytes; with fewer a reader of text would not get on.
+    "limit": (4, MOST_BYTES_PER_READ),
+    "wait_s": (0, MOST_WAIT_S),
+}
+PARAMETERS = [
+    OpenApiParameter(name, {"type": "integer", "minimum": low, "maximum": high})
+    for name, (low, high) in NUMBERS.items()
+]
+
+
+class PlainTextRenderer(BaseRenderer):
+    """Offers text/plain; the bytes of a log pass by it, so what comes here is a problem."""
+
+    media_type = "text/plain"
+    format = "txt"
+    charset = "utf-8"
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None
+    ) -> bytes:
+        """Problems stay JSON."""
+        return json.dumps(data, default=str).encode()
+
+
+class LogView(APIView):
+    """A part of the log of one attempt. With Accept: text/plain the raw bytes, and X-Next-Offset and
+    X-Complete beside them.
+    """
+
+    permission_classes = [permission_for(Action.JOB_READ)]
+    renderer_classes = [JSONRenderer, PlainTextRenderer]
+
+    @extend_schema(
+        operation_id="job_logs",
+        parameters=PARAMETERS,
+        responses={
+            (200, "application/json"): LogSerializer,
+            (200, "text/plain"): OpenApiResponse(str, description="The bytes as they are"),
+        },
+    )
+    def get(self, request: Request, job_id: int) -> HttpResponseBase:
+        numbers = _numbers(request.query_params)
+        job = find_job(request, job_id)
+        attempt, offset = numbers.get("attempt", job.attempt), numbers.get("offset", 0)
+        placement = (
+            Placement.objects.filter(job=job, attempt=attempt).order_by("replica").values("pk").first()
+        )
+        part = _nothing(offset, final=job.finished_at is not None or attempt < job.attempt)
+        if placement is not None:
+            limit = numbers.get("limit", DEFAULT_LIMIT_BYTES)
+            part = read_log(placement["pk"], offset=offset, limit=limit) or part
+        plain = isinstance(request.accepted_renderer, PlainTextRenderer)
+        response = _plain(part) if plain else _json(part, attempt)
+        response.log_is_news = bool(part.data) or part.complete  # type: ignore[attr-defined]
+        return response
+
+
+def _numbers(query: Mapping[str, str]) -> dict[str, int]:
+    found = {}
+    for name, text in query.items():
+        if name not in NUMBERS:
+            raise invalid(name, "unknown-field", message=_("There is no such field."))
+        low, high = NUMBERS[name]
+        if not (text.isascii() and text.isdigit() and len(text) < 18 and low <= int(text) <= high):
+            message = _("Must be a whole number from %(low)s to %(high)s.") % {"low": low, "high": high}
+            raise invalid(name, "range", message=message)
+        found[name] = int(text)
+    return found
+
+
+def _nothing(offset: int, *, final: bool) -> LogPart:
+    return LogPart(b"", offset, offset, truncated=False, complete=final)
+
+
+def _plain(part: LogPart) -> HttpResponse:
+    headers = {"X-Next-Offset": str(part.next_offset), "X-Complete": "true" if part.complete else "false"}
+    return HttpResponse(part.data, content_type="text/plain; charset=utf-8", headers=headers)
+
+
+def _json(part: LogPart, attempt: int) -> Response:
+    # A character that is cut in two waits for its rest, unless there is none.
+    data = part.data if part.complete else whole_characters(part.data)
+    found = {
+        "attempt": attempt,
+        "offset": part.offset,
+        "next_offset": part.offset + len(data),
+        "text": escape_controls(data.decode("utf-8", "replace")),
+        "truncated": part.truncated,
+        "complete": part.complete,
+    }
+    return Response(LogSerializer(found).data)
+
+
+_view = LogView.as_view()
+
+
+async def logs(request: HttpRequest, job_id: int) -> HttpResponseBase:
+    """Answer at once when there is news, else look again until `wait_s` is over."""
+    response = await sync_to_async(_answer)(request, job_id)
+    wait_s = request.GET.get("wait_s", "0")
+    if response.status_code != 200 or response.log_is_news or wait_s == "0":  # type: ignore[attr-defined]
+        return response
+    news = await _wait(request, job_id, deadline_s=clock.monotonic_s() + int(wait_s))
+    return await sync_to_async(_answer)(request, job_id) if news else response
+
+
+async def _wait(request: HttpRequest, job_id: int, *, deadline_s: float) -> bool:
+    """Whether the log moved before the deadline; access was checked before and is again with the answer."""
+    offset = int(request.GET.get("offset", "0"))
+    attempt = int(request.GET.get("attempt", "0"))
+    pause_s = FIRST_POLL_S
+    while (left_s := deadline_s - clock.monotonic_s()) > 0:
+        await asyncio.sleep(min(pause_s, left_s))
+        pause_s = min(pause_s * 1.5, LONGEST_POLL_S)
+        if await sync_to_async(_has_news)(job_id, attempt, offset):
+            return True
+    return False
+
+
+def _has_news(job_id: int, attempt: int, offset: int) -> bool:
+    try:
+        rows = Placement.objects.filter(job_id=job_id).order_by("-attempt", "replica")
+        placement = (rows.filter(attempt=attempt) if attempt else rows).first()
+        return placement is not None and (placement.log_bytes > offset or is_closed(placement))
+    finally:
+        _let_go()
+
+
+def _answer(request: HttpRequest, job_id: int) -> HttpResponseBase:
+    try:
+        response = _view(request, job_id=job_id)
+        return response.render() if isinstance(response, Response) else response
+    finally:
+        _let_go()
+
+
+def _let_go() -> None:
+    """Hand the connection back to the pool, so that a waiting reader holds none."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
+# The API description is made from the view that answers.
+logs.cls = LogView  # type: ignore[attr-defined]
+logs.initkwargs = {}  # type: ignore[attr-defined]
+logs.csrf_exempt = True  # type: ignore[attr-defined]

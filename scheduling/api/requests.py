@@ -1,0 +1,60 @@
+"""The request body of a submission as the API description shows it; queues.spec reads and judges it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queues.spec import (
+    MOST_CORES,
+    MOST_DEVICES,
+    MOST_RETRIES,
+    MOST_TIME_LIMIT_S,
+    PRIORITY_RANGE,
+    WHOLE_MILLI,
+)
+
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+_MAP: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "string"}}
+_MEMORY: dict[str, Any] = {
+    "description": 'MiB as a number, or a text with a unit: "8Gi", "8000Mi", "8000 MB".',
+    "oneOf": [{"type": "integer", "minimum": 1}, {"type": "string"}],
+    "nullable": True,
+}
+_RESOURCES: dict[str, Any] = {
+    "type": "object",
+    "description": "The policy's resource-filter keys are accepted as well.",
+    "properties": {
+        "devices": {"type": "integer", "minimum": 0, "maximum": MOST_DEVICES},
+        "device_models": _TEXTS,
+        "device_memory": _MEMORY,
+        "device_compute_milli": {"type": "integer", "minimum": 1, "maximum": WHOLE_MILLI, "nullable": True},
+        "cores": {"type": "integer", "minimum": 1, "maximum": MOST_CORES},
+        "memory": _MEMORY,
+        "read_bandwidth_mib_s": {"type": "integer", "minimum": 0, "nullable": True},
+        "splittable": {"type": "boolean", "nullable": True},
+        "shareable": {"type": "boolean", "nullable": True},
+    },
+    "additionalProperties": True,
+}
+JOB_REQUEST: dict[str, Any] = {
+    "type": "object",
+    "required": ["queue", "command"],
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "nullable": True},
+        "team": {"type": "string", "nullable": True},
+        "queue": {"type": "string"},
+        "command": {**_TEXTS, "minItems": 1},
+        "env": _MAP,
+        "working_dir": {"type": "string", "nullable": True},
+        "resources": _RESOURCES,
+        "cpu_class": {"type": "string", "enum": ["auto", "compute", "data"]},
+        "node_labels": _MAP,
+        "node_sets": _TEXTS,
+        "datasets": _TEXTS,
+        "priority": {"type": "integer", "minimum": PRIORITY_RANGE[0], "maximum": PRIORITY_RANGE[1]},
+        "max_retries": {"type": "integer", "minimum": 0, "maximum": MOST_RETRIES},
+        "time_limit_s": {"type": "integer", "minimum": 1, "maximum": MOST_TIME_LIMIT_S, "nullable": True},
+        "strict_single": {"type": "boolean"},
+    },
+}

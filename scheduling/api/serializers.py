@@ -1,0 +1,261 @@
+"""The shapes of answers about jobs; they document the API and check every answer against it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from queues.models import ExitClass, Intent, JobStatus
+from scheduling.models import Phase
+
+
+class NodeNameSerializer(serializers.Serializer):
+    """A node by id and name."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+
+
+class SentenceSerializer(serializers.Serializer):
+    """A statement as code, numbers, and text in the caller's language."""
+
+    code = serializers.CharField()
+    params = serializers.DictField()
+    text = serializers.CharField()
+
+
+class WaitsSerializer(serializers.Serializer):
+    """Milliseconds spent in each step of waiting, over all attempts."""
+
+    held = serializers.IntegerField()
+    pending = serializers.IntegerField()
+    image_pull = serializers.IntegerField()
+    start = serializers.IntegerField()
+
+
+class DevicePartSerializer(serializers.Serializer):
+    """A booked share of one device; 1000 milli is the whole."""
+
+    id = serializers.IntegerField()
+    index = serializers.IntegerField()
+    model = serializers.CharField(allow_null=True)
+    memory_mib = serializers.IntegerField()
+    compute_milli = serializers.IntegerField()
+
+
+class ResourcesSerializer(serializers.Serializer):
+    """What a job books, in normal form: memory in MiB."""
+
+    devices = serializers.IntegerField()
+    device_models = serializers.ListField(child=serializers.CharField())
+    device_memory = serializers.IntegerField(allow_null=True)
+    device_compute_milli = serializers.IntegerField(allow_null=True)
+    cores = serializers.IntegerField()
+    memory = serializers.IntegerField(allow_null=True)
+    read_bandwidth_mib_s = serializers.IntegerField(allow_null=True)
+    splittable = serializers.BooleanField()
+    shareable = serializers.BooleanField()
+
+
+class JobSpecSerializer(serializers.Serializer):
+    """A request in normal form; sent again it reads the same."""
+
+    name = serializers.CharField()
+    team = serializers.CharField(allow_null=True)
+    queue = serializers.CharField()
+    command = serializers.ListField(child=serializers.CharField())
+    env = serializers.DictField(child=serializers.CharField())
+    working_dir = serializers.CharField(allow_null=True)
+    resources = ResourcesSerializer()
+    cpu_class = serializers.ChoiceField(choices=["auto", "compute", "data"])
+    node_labels = serializers.DictField(child=serializers.CharField())
+    node_sets = serializers.ListField(child=serializers.CharField())
+    datasets = serializers.ListField(child=serializers.CharField())
+    priority = serializers.IntegerField()
+    max_retries = serializers.IntegerField()
+    time_limit_s = serializers.IntegerField(allow_null=True)
+    strict_single = serializers.BooleanField()
+
+
+class JobSerializer(serializers.Serializer):
+    """One job."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    status = serializers.ChoiceField(choices=JobStatus.choices)
+    intent = serializers.ChoiceField(choices=Intent.choices)
+    queue = serializers.CharField()
+    team = serializers.CharField()
+    owner = serializers.CharField()
+    priority = serializers.IntegerField()
+    attempt = serializers.IntegerField()
+    submitted_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    waits_ms = WaitsSerializer()
+    exit_code = serializers.IntegerField(allow_null=True)
+    exit_signal = serializers.IntegerField(allow_null=True)
+    exit_class = serializers.ChoiceField(choices=ExitClass.choices, allow_null=True)
+    exit_message = serializers.CharField(allow_null=True)
+    spec = JobSpecSerializer()
+    node = NodeNameSerializer(allow_null=True)
+    cpus = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
+    devices = DevicePartSerializer(many=True)
+    uid = serializers.IntegerField(allow_null=True)
+    reason = SentenceSerializer(allow_null=True)
+
+
+class AttemptSerializer(serializers.Serializer):
+    """One placement of a job."""
+
+    id = serializers.IntegerField()
+    attempt = serializers.IntegerField()
+    replica = serializers.IntegerField()
+    node = NodeNameSerializer()
+    phase = serializers.ChoiceField(choices=Phase.choices)
+    cpus = serializers.ListField(child=serializers.IntegerField())
+    loader_cpus = serializers.ListField(child=serializers.IntegerField())
+    host_memory_mib = serializers.IntegerField()
+    uid = serializers.IntegerField(allow_null=True)
+    pid = serializers.IntegerField(allow_null=True)
+    adopted = serializers.BooleanField()
+    assigned_at = serializers.DateTimeField()
+    preparing_at = serializers.DateTimeField(allow_null=True)
+    running_at = serializers.DateTimeField(allow_null=True)
+    stopping_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    exit_code = serializers.IntegerField(allow_null=True)
+    exit_signal = serializers.IntegerField(allow_null=True)
+    exit_reason = serializers.CharField(allow_null=True)
+    exit_message = serializers.CharField(allow_null=True)
+    log_bytes = serializers.IntegerField()
+    log_truncated = serializers.BooleanField()
+
+
+class TermSerializer(serializers.Serializer):
+    """One term of a score, in parts per million."""
+
+    term = serializers.CharField()
+    value_ppm = serializers.IntegerField()
+    weight_ppm = serializers.IntegerField()
+    contribution_ppm = serializers.IntegerField()
+
+
+class CandidateSerializer(serializers.Serializer):
+    """A node that could have taken the job."""
+
+    node = serializers.IntegerField()
+    node_name = serializers.CharField()
+    score_ppm = serializers.IntegerField(allow_null=True)
+    terms = TermSerializer(many=True)
+
+
+class NearSerializer(CandidateSerializer):
+    """A node that came near, with what it lacked in `unit`."""
+
+    code = serializers.CharField()
+    needed = serializers.IntegerField()
+    available = serializers.IntegerField()
+    unit = serializers.CharField(allow_null=True)
+    pieces = serializers.ListField(child=serializers.IntegerField())
+
+
+class FunnelSerializer(serializers.Serializer):
+    """One filter: how many nodes it removed, and how many it left."""
+
+    code = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # the API's word is also an attribute of fields
+    removed = serializers.IntegerField()
+    left = serializers.IntegerField()
+
+
+class ChangeSerializer(serializers.Serializer):
+    """A change of the request after which it would start at once; `field` with dots."""
+
+    field = serializers.CharField()
+    to = serializers.JSONField(allow_null=True)
+    text = serializers.CharField()
+    node_name = serializers.CharField()
+
+    def get_fields(self) -> dict[str, Any]:
+        """`from` is a word of the language, so it cannot be declared like the others."""
+        fields = super().get_fields()
+        return {"field": fields.pop("field"), "from": serializers.JSONField(allow_null=True), **fields}
+
+
+class DecisionSerializer(serializers.Serializer):
+    """The score sheet of a placement."""
+
+    score_ppm = serializers.IntegerField()
+    terms = TermSerializer(many=True)
+    node = NodeNameSerializer()
+    devices = DevicePartSerializer(many=True)
+    cpus = serializers.ListField(child=serializers.IntegerField())
+    loader_cpus = serializers.ListField(child=serializers.IntegerField())
+    candidates = serializers.IntegerField()
+    runners_up = CandidateSerializer(many=True)
+    isolates_users = serializers.BooleanField()
+
+
+class PictureDeviceSerializer(serializers.Serializer):
+    """Memory of one device of the nearest node, in MiB."""
+
+    index = serializers.IntegerField()
+    total_mib = serializers.IntegerField(allow_null=True)
+    booked_mib = serializers.IntegerField()
+    used_mib = serializers.IntegerField(allow_null=True)
+    free_mib = serializers.IntegerField()
+
+
+class PictureSerializer(serializers.Serializer):
+    """The request beside the free memory of the nearest node."""
+
+    node_name = serializers.CharField()
+    request_mib = serializers.IntegerField()
+    safety_mib = serializers.IntegerField()
+    devices = PictureDeviceSerializer(many=True)
+
+
+class ExplainSerializer(serializers.Serializer):
+    """Why a job waits, or why it went where it is."""
+
+    status = serializers.ChoiceField(choices=JobStatus.choices)
+    decided_at = serializers.DateTimeField(allow_null=True)
+    since = serializers.DateTimeField(allow_null=True)
+    cycle = serializers.IntegerField(allow_null=True)
+    sentence = SentenceSerializer(allow_null=True)
+    funnel = FunnelSerializer(many=True)
+    near = NearSerializer(many=True)
+    changes = ChangeSerializer(many=True)
+    decision = DecisionSerializer(allow_null=True)
+    picture = PictureSerializer(allow_null=True)
+
+
+class DryPlacementSerializer(CandidateSerializer):
+    """Where a job would go now."""
+
+    devices = DevicePartSerializer(many=True)
+    cpus = serializers.ListField(child=serializers.IntegerField())
+    loader_cpus = serializers.ListField(child=serializers.IntegerField())
+    candidates = serializers.IntegerField()
+    runners_up = CandidateSerializer(many=True)
+
+
+class DryRunSerializer(serializers.Serializer):
+    """What a submission would lead to now."""
+
+    placement = DryPlacementSerializer(allow_null=True)
+    refusal = ExplainSerializer(allow_null=True)
+    spec = JobSpecSerializer()
+
+
+class LogSerializer(serializers.Serializer):
+    """A part of a log; control characters but line ends and tabs are escaped. `complete`: nothing follows."""
+
+    attempt = serializers.IntegerField()
+    offset = serializers.IntegerField()
+    next_offset = serializers.IntegerField()
+    text = serializers.CharField(allow_blank=True)
+    truncated = serializers.BooleanField()
+    complete = serializers.BooleanField()

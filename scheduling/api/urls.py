@@ -1,0 +1,22 @@
+"""Addresses of scheduling."""
+
+from django.urls import path
+
+from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
+from scheduling.api.jobs import CancelView, ExplainView, JobsView, JobView, PlacementsView, SubmitView
+from scheduling.api.logs import logs
+
+urlpatterns = [
+    path("jobs", JobsView.as_view()),
+    path("jobs/submit", SubmitView.as_view()),
+    path("jobs/<int:job_id>", JobView.as_view()),
+    path("jobs/<int:job_id>/cancel", CancelView.as_view()),
+    path("jobs/<int:job_id>/explain", ExplainView.as_view()),
+    path("jobs/<int:job_id>/placements", PlacementsView.as_view()),
+    path("jobs/<int:job_id>/logs", logs),
+    path("queues", QueuesView.as_view()),
+    path("map", MapView.as_view()),
+    path("overview", OverviewView.as_view()),
+    path("cycles", CyclesView.as_view()),
+    path("devices/<int:device_id>/fits", FitsView.as_view()),
+]

@@ -1,0 +1,248 @@
+"""Why a job waits or why it went where it is, in the shape of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from inventory.models import Device, Node
+from queues.models import Job, JobStatus
+from queues.spec import JobSpec, Resources, decode_spec
+from scheduling.engine.changes import Change
+from scheduling.engine.explain import Explanation, NearNode, explain
+from scheduling.engine.quantities import free_mib, precheck_need_mib
+from scheduling.engine.types import (
+    Candidate,
+    FilterCount,
+    NearMiss,
+    NodeInfo,
+    PendingJob,
+    Placed,
+    ReasonCode,
+    Refusal,
+    Request,
+    TermScore,
+)
+from scheduling.models import Cycle, Decision, Outcome, ShapeReason
+from scheduling.requests import pending_job
+from scheduling.selectors.jobs import device_part
+from scheduling.selectors.live import Live, node_names, with_live
+from scheduling.sheets import decode_placed, decode_refusal
+from scheduling.wording import Sentence, change_text, label_of, plain_sentence, reason_sentence, unit_of
+
+EMPTY: Mapping[str, Any] = {
+    "decided_at": None,
+    "since": None,
+    "cycle": None,
+    "sentence": None,
+    "funnel": [],
+    "near": [],
+    "changes": [],
+    "decision": None,
+    "picture": None,
+}
+PICTURED = frozenset({ReasonCode.DEVICE_MEMORY_PIECE, ReasonCode.DEVICE_MEMORY_TOTAL, ReasonCode.FOREIGN_USE})
+# Changes outside of `resources`, with the value that they set.
+TOP_FIELDS: Mapping[str, Any] = {"node_sets": [], "node_labels": {}}
+
+
+def explain_job(job: Job) -> dict[str, Any]:
+    """All that a page about one job shows of its waiting or placing."""
+    if job.status == JobStatus.PENDING:
+        return {**EMPTY, "status": job.status, **_explain_pending(job)}
+    return {**EMPTY, "status": job.status, **_explain_decision(job)}
+
+
+def _explain_pending(job: Job) -> dict[str, Any]:
+    stored = ShapeReason.objects.filter(shape=job.shape).first()
+    if stored is None:
+        return {"sentence": plain_sentence("not-looked-at").as_json()}
+    cycle = Cycle.objects.order_by("-id").values_list("id", flat=True).first()
+    refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
+    view = with_live(lambda live: explain_refusal(live, refusal, pending_job(job), spec))
+    return {**view, "decided_at": stored.updated_at, "since": stored.since, "cycle": cycle}
+
+
+def explain_refusal(live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec) -> dict[str, Any]:
+    """The refusal judged anew against the present state, with what would help."""
+    found = explain(live.state, refusal, job, live.policy.engine, jobs=live.pending)
+    names = _names(live, found)
+    return {
+        "sentence": _sentence(found, job.request, names).as_json(),
+        "funnel": [
+            {"code": row.code.value, "label": label_of(row.code), "removed": row.removed, "left": row.left}
+            for row in found.funnel
+        ],
+        "near": [_near(near, names) for near in found.near],
+        "changes": [_change(one, spec, names[one.node]) for one in found.changes],
+        "picture": _picture(live, found, job.request),
+    }
+
+
+def _names(live: Live, found: Explanation) -> dict[int, str]:
+    wanted = {near.miss.node for near in found.near} | {change.node for change in found.changes}
+    return {node: live.state.info(node).name for node in wanted}
+
+
+def _sentence(found: Explanation, request: Request, names: Mapping[int, str]) -> Sentence:
+    if found.code is None:
+        return plain_sentence("fits-now")
+    near = tuple(near.miss for near in found.near)
+    return reason_sentence(Refusal(found.job, found.code, found.nodes, (), near), request, names)
+
+
+def _near(near: NearNode, names: Mapping[int, str]) -> dict[str, Any]:
+    miss = near.miss
+    return {
+        "node": miss.node,
+        "node_name": names[miss.node],
+        "code": miss.code.value,
+        "needed": miss.needed,
+        "available": miss.available,
+        "unit": unit_of(miss.code),
+        "pieces": list(miss.pieces),
+        "terms": term_views(near.terms),
+        "score_ppm": near.score_ppm,
+    }
+
+
+def _change(change: Change, spec: JobSpec, name: str) -> dict[str, Any]:
+    field, old, new = _edit(change, spec)
+    return {"field": field, "from": old, "to": new, "text": change_text(change, name), "node_name": name}
+
+
+def _edit(change: Change, spec: JobSpec) -> tuple[str, Any, Any]:
+    """The change in the request's own fields; when one field is not enough, the whole of `resources`."""
+    if change.field in TOP_FIELDS:
+        return change.field, msgspec.to_builtins(getattr(spec, change.field)), TOP_FIELDS[change.field]
+    before = msgspec.to_builtins(spec.resources)
+    after = msgspec.to_builtins(_resources(change.request, spec))
+    changed = [name for name in after if before[name] != after[name]]
+    if len(changed) == 1:
+        return f"resources.{changed[0]}", before[changed[0]], after[changed[0]]
+    return "resources", before, after
+
+
+def _resources(request: Request, spec: JobSpec) -> Resources:
+    return msgspec.structs.replace(
+        spec.resources,
+        devices=request.devices,
+        device_models=list(request.models),
+        device_memory_mib=request.device_memory_mib,
+        device_compute_milli=(request.device_compute_milli or None) if request.shareable else None,
+        cores=request.cores,
+        memory_mib=request.host_memory_mib,
+        splittable=request.splittable,
+        shareable=request.shareable,
+    )
+
+
+def _picture(live: Live, found: Explanation, request: Request) -> dict[str, Any] | None:
+    """The free memory of the nearest node's devices beside the request."""
+    if found.code not in PICTURED or not found.near or request.device_memory_mib is None:
+        return None
+    info = live.state.info(found.near[0].miss.node)
+    policy = live.policy.engine
+    piece = _piece_mib(found.near[0].miss, request)
+    needed = precheck_need_mib(piece, num=policy.precheck_num, den=policy.precheck_den)
+    return {
+        "node_name": info.name,
+        "request_mib": piece,
+        "safety_mib": needed - piece if request.shareable else 0,
+        "devices": _pictured(info),
+    }
+
+
+def _piece_mib(miss: NearMiss, request: Request) -> int:
+    total = request.device_memory_mib or 0
+    if request.splittable and request.devices > 1:
+        return -(-total // request.devices)
+    return total
+
+
+def _pictured(info: NodeInfo) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": device.index,
+            "total_mib": device.memory_total_mib,
+            "booked_mib": device.memory_booked_mib,
+            "used_mib": device.memory_used_mib,
+            "free_mib": free_mib(device),
+        }
+        for device in info.devices
+    ]
+
+
+def _explain_decision(job: Job) -> dict[str, Any]:
+    decisions = Decision.objects.filter(job=job, outcome=Outcome.APPLIED).select_related("placement__node")
+    decision = decisions.order_by("-id").first()
+    if decision is None:
+        return {}
+    placed = decode_placed(decision.sheet)
+    names = node_names({placed.node, *(candidate.node for candidate in placed.runners_up)})
+    node = decision.placement.node if decision.placement else Node.objects.get(pk=placed.node)
+    code = "placed" if placed.candidates > 1 else "placed-only"
+    return {
+        "decided_at": decision.at,
+        "cycle": decision.cycle_id,
+        "sentence": plain_sentence(code, node=node.name, candidates=placed.candidates).as_json(),
+        "funnel": _funnel(placed.counts, placed.candidates),
+        "decision": _decision(placed, node, names),
+    }
+
+
+def _funnel(counts: Sequence[FilterCount], candidates: int) -> list[dict[str, Any]]:
+    left = candidates + sum(count.removed for count in counts)
+    rows = []
+    for count in counts:
+        left -= count.removed
+        rows.append(
+            {"code": count.code.value, "label": label_of(count.code), "removed": count.removed, "left": left}
+        )
+    return rows
+
+
+def _decision(placed: Placed, node: Node, names: Mapping[int, str]) -> dict[str, Any]:
+    devices = Device.objects.in_bulk([part.device for part in placed.slices]) if placed.slices else {}
+    parts = [
+        {"device": p.device, "memory_mib": p.memory_mib, "compute_milli": p.compute_milli}
+        for p in placed.slices
+    ]
+    return {
+        "score_ppm": placed.chosen.score_ppm,
+        "terms": term_views(placed.chosen.terms),
+        "node": {"id": node.pk, "name": node.name},
+        "devices": [
+            device_part(part, devices[part["device"]]) for part in parts if part["device"] in devices
+        ],
+        "cpus": list(placed.cpus),
+        "loader_cpus": list(placed.loader_cpus),
+        "candidates": placed.candidates,
+        "runners_up": [candidate_view(one, names) for one in placed.runners_up],
+        "isolates_users": node.isolates_users,
+    }
+
+
+def candidate_view(candidate: Candidate, names: Mapping[int, str]) -> dict[str, Any]:
+    """A node that could have taken the job, with its score sheet."""
+    return {
+        "node": candidate.node,
+        "node_name": names.get(candidate.node, str(candidate.node)),
+        "score_ppm": candidate.score_ppm,
+        "terms": term_views(candidate.terms),
+    }
+
+
+def term_views(terms: Sequence[TermScore]) -> list[dict[str, Any]]:
+    """Score terms in the order of the policy."""
+    return [
+        {
+            "term": term.term.value,
+            "value_ppm": term.value_ppm,
+            "weight_ppm": term.weight_ppm,
+            "contribution_ppm": term.contribution_ppm,
+        }
+        for term in terms
+    ]

@@ -1,0 +1,141 @@
+"""Jobs as people see them: the row, where its present attempt went, and why it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from controlplane.base import clock
+from controlplane.base.models import Cluster
+from inventory.models import Device
+from queues.models import Job, JobStatus
+from queues.spec import decode_spec
+from scheduling.models import Decision, Outcome, Placement, ShapeReason
+from scheduling.requests import request_of
+from scheduling.selectors.live import node_names
+from scheduling.sheets import decode_refusal
+from scheduling.wording import Sentence, plain_sentence, reason_sentence
+
+
+@dataclass(frozen=True)
+class _Context:
+    placements: Mapping[tuple[int, int], Placement]
+    slices: Mapping[int, list[dict[str, Any]]]
+    devices: Mapping[int, Device]
+    reasons: Mapping[str, ShapeReason]
+    names: Mapping[int, str]
+    paused: bool
+    now_ms: int
+
+
+def with_people(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    """The same jobs with the rows that their views name."""
+    return jobs.select_related("queue", "team", "owner")
+
+
+def job_views(jobs: Sequence[Job]) -> list[dict[str, Any]]:
+    """Views of jobs loaded `with_people`; at most seven queries however many there are."""
+    context = _load(jobs)
+    return [_view(job, context) for job in jobs]
+
+
+def job_view(job: Job) -> dict[str, Any]:
+    """The view of one job."""
+    return job_views([job])[0]
+
+
+def _load(jobs: Sequence[Job]) -> _Context:
+    present = Placement.objects.filter(job__in=jobs).select_related("node").order_by("job_id", "-attempt")
+    placements = {(p.job_id, p.attempt): p for p in present}
+    slices = _slices([placements[key] for job in jobs if (key := (job.pk, job.attempt)) in placements])
+    wanted = {part["device"] for parts in slices.values() for part in parts}
+    devices = Device.objects.in_bulk(wanted) if wanted else {}
+    waiting = [job.shape for job in jobs if job.status == JobStatus.PENDING]
+    reasons = ShapeReason.objects.in_bulk(set(waiting)) if waiting else {}
+    near = {miss["node"] for reason in reasons.values() for miss in reason.refusal["near"]}
+    paused = bool(waiting) and Cluster.objects.filter(paused=True).exists()
+    return _Context(placements, slices, devices, reasons, node_names(near), paused, clock.now_ms())
+
+
+def _slices(placements: Sequence[Placement]) -> dict[int, list[dict[str, Any]]]:
+    """What was booked, from the score sheets: the booking rows of ended placements are gone."""
+    rows = Decision.objects.filter(placement__in=placements, outcome=Outcome.APPLIED)
+    return dict(rows.values_list("placement_id", "sheet__slices")) if placements else {}
+
+
+def _view(job: Job, context: _Context) -> dict[str, Any]:
+    placement = context.placements.get((job.pk, job.attempt))
+    return {
+        "id": job.pk,
+        "name": job.name,
+        "status": job.status,
+        "intent": job.intent,
+        "queue": job.queue.name,
+        "team": job.team.slug,
+        "owner": job.owner.username,
+        "priority": job.priority,
+        "attempt": job.attempt,
+        "submitted_at": job.submitted_at,
+        "started_at": job.started_at,
+        "finished_at": job.finished_at,
+        "waits_ms": _waits(job, placement, context.now_ms),
+        "exit_code": job.exit_code,
+        "exit_signal": job.exit_signal,
+        "exit_class": job.exit_class,
+        "exit_message": job.exit_message or None,
+        "spec": job.spec,
+        "node": None if placement is None else {"id": placement.node_id, "name": placement.node.name},
+        "cpus": None if placement is None else placement.cpus,
+        "devices": [] if placement is None else _devices(placement, context),
+        "uid": None if placement is None else placement.uid,
+        "reason": _reason(job, context),
+    }
+
+
+def _waits(job: Job, placement: Placement | None, now_ms: int) -> dict[str, int]:
+    """Waiting so far: what is stored, and the step that is still going on."""
+    pending_ms, start_ms = job.pending_ms, job.start_ms
+    if job.pending_since is not None:
+        pending_ms += max(0, now_ms - clock.to_ms(job.pending_since))
+    if job.status == JobStatus.STARTING and placement is not None:
+        start_ms += max(0, now_ms - clock.to_ms(placement.assigned_at))
+    return {"held": job.held_ms, "pending": pending_ms, "image_pull": job.image_pull_ms, "start": start_ms}
+
+
+def _devices(placement: Placement, context: _Context) -> list[dict[str, Any]]:
+    parts = context.slices.get(placement.pk, [])
+    found = [
+        device_part(part, context.devices[part["device"]])
+        for part in parts
+        if part["device"] in context.devices
+    ]
+    return sorted(found, key=lambda part: part["index"])
+
+
+def device_part(part: Mapping[str, Any], device: Device) -> dict[str, Any]:
+    """A booked share with the device it is of."""
+    return {
+        "id": device.pk,
+        "index": device.index,
+        "model": device.model,
+        "memory_mib": part["memory_mib"],
+        "compute_milli": part["compute_milli"],
+    }
+
+
+def _reason(job: Job, context: _Context) -> dict[str, Any] | None:
+    if job.status != JobStatus.PENDING:
+        return None
+    return _why_pending(job, context).as_json()
+
+
+def _why_pending(job: Job, context: _Context) -> Sentence:
+    if context.paused:
+        return plain_sentence("paused")
+    reason = context.reasons.get(job.shape)
+    if reason is None:
+        return plain_sentence("not-looked-at")
+    return reason_sentence(decode_refusal(reason.refusal), request_of(decode_spec(job.spec)), context.names)

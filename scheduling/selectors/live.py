@@ -1,0 +1,52 @@
+"""The engine's view of the cluster inside a server process, for explanations, dry runs and capacities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from controlplane.base import clock
+from inventory.models import Node
+from scheduling.cycle import Worker
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import PendingJob
+from scheduling.policy_bridge import CyclePolicy, current_policy
+from scheduling.requests import load_pending
+
+T = TypeVar("T")
+_SERVER = Worker()
+
+
+@dataclass(frozen=True)
+class Live:
+    """The cluster, the policy and all waiting jobs as committed now. Only valid within `with_live`."""
+
+    state: ClusterState
+    policy: CyclePolicy
+    pending: tuple[PendingJob, ...]
+    now_ms: int
+
+
+def with_live(look: Callable[[Live], T], *, pending: bool = True) -> T:
+    """What `look` makes of the present state; the state is this process's only one, so looks take turns."""
+    now_ms = clock.now_ms()
+    policy = current_policy()
+    jobs = tuple(job for job, _shape in load_pending(_SERVER.requests)) if pending else ()
+    snapshot = _SERVER.snapshot
+    with snapshot.lock:
+        refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
+        state = snapshot.refresh(now_ms=now_ms, whole_every_ms=refresh_ms)
+        return look(Live(state, policy, jobs, now_ms))
+
+
+def node_names(ids: Iterable[int]) -> dict[int, str]:
+    """Names of nodes; no query when there are none to name."""
+    wanted = set(ids)
+    return dict(Node.objects.filter(pk__in=wanted).values_list("pk", "name")) if wanted else {}
+
+
+def forget() -> None:
+    """Read everything anew next time."""
+    with _SERVER.snapshot.lock:
+        _SERVER.snapshot.forget()

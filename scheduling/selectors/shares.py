@@ -1,0 +1,129 @@
+"""Capacity, bookings and waits: of the cluster, and of each queue."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from django.db.models import Count, Sum
+
+from controlplane.base import clock
+from queues.models import LIVE_STATUSES, Job, JobStatus, Queue
+from scheduling.engine.quantities import split_by_largest_remainder
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import PPM, WHOLE_MILLI
+from scheduling.models import CoreBooking, Slice
+
+WINDOW = timedelta(hours=24)
+CORE_MILLI = 1000
+NO_WAITS = {"count": 0, "mean": None, "p50": None, "p95": None, "p99": None}
+
+WAITS = """
+SELECT queue_id, count(*), avg(waited_ms),
+       percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY waited_ms)
+FROM (SELECT queue_id, held_ms + pending_ms + image_pull_ms + start_ms AS waited_ms
+      FROM queues_job WHERE started_at >= %s) AS started
+GROUP BY queue_id
+"""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What takes jobs: devices that are usable and cores that are not reserved, on ready nodes."""
+
+    devices: int
+    device_milli: int
+    cores: int
+
+
+def capacity_of(state: ClusterState) -> Capacity:
+    """The schedulable capacity of a state."""
+    takes = state.node.ready & ~state.node.observe_only
+    usable = state.device.usable & takes[state.joins().device_node]
+    devices = int(np.count_nonzero(usable))
+    return Capacity(devices, devices * WHOLE_MILLI, int(state.node.cores_total[takes].sum()))
+
+
+def wait_stats(since: datetime | None = None) -> dict[int, dict[str, Any]]:
+    """Seconds that jobs started in the last day had waited, by queue id; one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(WAITS, [since or clock.now() - WINDOW])
+        return {queue: _seconds(count, mean, marks) for queue, count, mean, marks in cursor.fetchall()}
+
+
+def _seconds(count: int, mean_ms: Any, marks_ms: list[float]) -> dict[str, Any]:
+    p50, p95, p99 = (round(mark / 1000, 3) for mark in marks_ms)
+    return {"count": count, "mean": round(float(mean_ms) / 1000, 3), "p50": p50, "p95": p95, "p99": p99}
+
+
+def live_counts() -> dict[int, dict[str, int]]:
+    """How many jobs of each queue stand in each live status; one query."""
+    rows = Job.objects.filter(status__in=LIVE_STATUSES).order_by().values_list("queue_id", "status")
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    for queue, status, count in rows.annotate(count=Count("id")):
+        found[queue][status] = count
+    return found
+
+
+def booked_by_queue() -> dict[int, tuple[int, int]]:
+    """Booked device-milli and core-milli of each queue; two queries."""
+    column = "placement__job__queue_id"
+    devices = dict(Slice.objects.order_by().values_list(column).annotate(total=Sum("compute_milli")))
+    cores = dict(CoreBooking.objects.order_by().values_list(column).annotate(total=Count("id")))
+    return {q: (devices.get(q, 0), cores.get(q, 0) * CORE_MILLI) for q in devices.keys() | cores.keys()}
+
+
+def queue_views(capacity: Capacity) -> list[dict[str, Any]]:
+    """All queues, most important first; five queries."""
+    queues = list(Queue.objects.order_by("closed", "-priority", "name"))
+    counts, booked, waits = live_counts(), booked_by_queue(), wait_stats()
+    caps = _caps(queues, capacity)
+    return [
+        _queue_view(
+            queue, capacity, caps[queue.pk], booked.get(queue.pk, (0, 0)), counts.get(queue.pk, {}), waits
+        )
+        for queue in queues
+    ]
+
+
+def _caps(queues: list[Queue], capacity: Capacity) -> dict[int, tuple[int | None, int | None]]:
+    """Quotas in whole milli; together they never lose one by rounding."""
+    capped = [queue for queue in queues if queue.quota_ppm is not None and not queue.closed]
+    shares = [queue.quota_ppm or 0 for queue in capped]
+    devices = split_by_largest_remainder(capacity.device_milli, shares)
+    cores = split_by_largest_remainder(capacity.cores * CORE_MILLI, shares)
+    found = {queue.pk: (d, c) for queue, d, c in zip(capped, devices, cores, strict=True)}
+    return {queue.pk: found.get(queue.pk, (None, None)) for queue in queues}
+
+
+def _queue_view(
+    queue: Queue,
+    capacity: Capacity,
+    caps: tuple[int | None, int | None],
+    booked: tuple[int, int],
+    counts: dict[str, int],
+    waits: dict[int, dict[str, Any]],
+) -> dict[str, Any]:
+    return {
+        "id": queue.pk,
+        "name": queue.name,
+        "priority": queue.priority,
+        "quota_percent": None if queue.quota_ppm is None else queue.quota_ppm * 100 / PPM,
+        "preemptable": queue.preemptable,
+        "borrow": queue.borrow,
+        "closed": queue.closed,
+        "pending": counts.get(JobStatus.PENDING, 0),
+        "starting": counts.get(JobStatus.STARTING, 0),
+        "running": counts.get(JobStatus.RUNNING, 0),
+        "booked_device_milli": booked[0],
+        "booked_core_milli": booked[1],
+        "capacity_device_milli": capacity.device_milli,
+        "capacity_core_milli": capacity.cores * CORE_MILLI,
+        "cap_device_milli": caps[0],
+        "cap_core_milli": caps[1],
+        "wait_s": waits.get(queue.pk, NO_WAITS),
+    }

@@ -1,0 +1,283 @@
+"""Sentences about waiting and placing, made from codes and numbers in the language now active."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from scheduling.engine.changes import Change
+from scheduling.engine.types import NearMiss, ReasonCode, Refusal, Request
+
+GIB = 1024
+Text = str | Promise
+
+# What a filter asks, as the name of its step.
+LABELS: Mapping[ReasonCode, Text] = {
+    ReasonCode.NODE_NOT_READY: _("Node ready"),
+    ReasonCode.NODE_EXCLUDED: _("Not to be avoided"),
+    ReasonCode.OBSERVE_ONLY: _("May run jobs"),
+    ReasonCode.NODE_SET: _("Node set"),
+    ReasonCode.LABELS: _("Labels"),
+    ReasonCode.NO_DEVICES: _("Has accelerators"),
+    ReasonCode.DEVICE_MODEL: _("Accelerator model"),
+    ReasonCode.DEVICE_HEALTH: _("Healthy accelerators"),
+    ReasonCode.DEVICE_TOO_SMALL: _("Accelerator large enough"),
+    ReasonCode.DEVICE_COUNT: _("Number of accelerators"),
+    ReasonCode.DEVICE_BUSY: _("Accelerators free"),
+    ReasonCode.DEVICE_MEMORY_TOTAL: _("Device memory in all"),
+    ReasonCode.DEVICE_MEMORY_PIECE: _("Device memory in one piece"),
+    ReasonCode.FOREIGN_USE: _("No foreign use"),
+    ReasonCode.CORES_TOTAL: _("Cores in all"),
+    ReasonCode.CORES_FREE: _("Free cores"),
+    ReasonCode.HOST_MEMORY_TOTAL: _("Memory in all"),
+    ReasonCode.HOST_MEMORY_FREE: _("Free memory"),
+}
+
+# Why the last nodes fell out. Sentences with %(node)s are used when a nearest node is known, else the second form.
+SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
+    ReasonCode.NODE_NOT_READY: (_("No node is ready to take jobs."), _("No node is ready to take jobs.")),
+    ReasonCode.NODE_EXCLUDED: (
+        _("The nodes that are left are ones this job must avoid."),
+        _("The nodes that are left are ones this job must avoid."),
+    ),
+    ReasonCode.OBSERVE_ONLY: (
+        _("The nodes that are left are only observed and run no jobs."),
+        _("The nodes that are left are only observed and run no jobs."),
+    ),
+    ReasonCode.NODE_SET: (
+        _("No ready node belongs to a node set that this job asks for."),
+        _("No ready node belongs to a node set that this job asks for."),
+    ),
+    ReasonCode.LABELS: (
+        _("No ready node carries the labels that this job asks for."),
+        _("No ready node carries the labels that this job asks for."),
+    ),
+    ReasonCode.NO_DEVICES: (
+        _("No suitable node has an accelerator."),
+        _("No suitable node has an accelerator."),
+    ),
+    ReasonCode.DEVICE_MODEL: (
+        _("No suitable node has an accelerator of the model that this job asks for."),
+        _("No suitable node has an accelerator of the model that this job asks for."),
+    ),
+    ReasonCode.DEVICE_HEALTH: (
+        _("The accelerators that would do are not healthy, cordoned, or ones this job must avoid."),
+        _("The accelerators that would do are not healthy, cordoned, or ones this job must avoid."),
+    ),
+    ReasonCode.DEVICE_TOO_SMALL: (
+        _("This job needs %(needed)s on one device; the largest on %(node)s has %(available)s in all."),
+        _("This job needs more memory on one device than any suitable device has."),
+    ),
+    ReasonCode.DEVICE_COUNT: (
+        _("This job needs %(needed)s devices of one model in one node; %(node)s has %(available)s."),
+        _("No suitable node has as many devices of one model as this job asks for."),
+    ),
+    ReasonCode.DEVICE_BUSY: (
+        _("This job needs %(needed)s free devices in one node; on %(node)s %(available)s are free."),
+        _("The devices that would do are taken by other jobs."),
+    ),
+    ReasonCode.DEVICE_MEMORY_TOTAL: (
+        _("This job needs %(needed)s of device memory in one node; on %(node)s %(available)s is free."),
+        _("No suitable node has enough free device memory."),
+    ),
+    ReasonCode.DEVICE_MEMORY_PIECE: (
+        _(
+            "This job needs %(needed)s free on one device; on %(node)s the largest free piece is %(available)s."
+        ),
+        _("No suitable device has enough free memory in one piece."),
+    ),
+    ReasonCode.FOREIGN_USE: (
+        _(
+            "On %(node)s programs that Headrace did not start use the memory: %(available)s is left, "
+            "this job needs %(needed)s."
+        ),
+        _("Programs that Headrace did not start use the memory that this job needs."),
+    ),
+    ReasonCode.CORES_TOTAL: (
+        _("This job needs %(needed)s cores in one node; %(node)s has %(available)s in all."),
+        _("No suitable node has as many cores as this job asks for."),
+    ),
+    ReasonCode.CORES_FREE: (
+        _("This job needs %(needed)s free cores in one node; on %(node)s %(available)s are free."),
+        _("No suitable node has enough free cores."),
+    ),
+    ReasonCode.HOST_MEMORY_TOTAL: (
+        _("This job needs %(needed)s of memory in one node; %(node)s has %(available)s in all."),
+        _("No suitable node has as much memory as this job asks for."),
+    ),
+    ReasonCode.HOST_MEMORY_FREE: (
+        _("This job needs %(needed)s of free memory in one node; on %(node)s %(available)s is free."),
+        _("No suitable node has enough free memory."),
+    ),
+}
+FRAGMENTS_EQUAL = _(
+    "%(total)s is free on %(node)s, but in %(count)s pieces of %(piece)s. This job needs %(asked)s on one device."
+)
+FRAGMENTS = _(
+    "%(total)s is free on %(node)s, but in %(count)s pieces, the largest of %(piece)s. "
+    "This job needs %(asked)s on one device."
+)
+SAFETY = _("A shared device must have %(factor)s times that free: %(needed)s.")
+OTHER_SENTENCES: Mapping[str, Text] = {
+    "not-looked-at": _("The scheduler has not looked at this job yet."),
+    "paused": _("The cluster is paused; nothing new is started."),
+    "fits-now": _("There is room now: the job starts when the scheduler looks next."),
+    "placed": _("Placed on %(node)s, the best of %(candidates)s nodes that could take it."),
+    "placed-only": _("Placed on %(node)s, the only node that could take it."),
+}
+# Counts that read better as a word.
+COUNT_WORDS: Mapping[int, Text] = {
+    2: _("two"),
+    3: _("three"),
+    4: _("four"),
+    5: _("five"),
+    6: _("six"),
+    7: _("seven"),
+    8: _("eight"),
+    9: _("nine"),
+    10: _("ten"),
+}
+
+UNITS: Mapping[ReasonCode, str] = {
+    ReasonCode.DEVICE_TOO_SMALL: "MiB",
+    ReasonCode.DEVICE_MEMORY_TOTAL: "MiB",
+    ReasonCode.DEVICE_MEMORY_PIECE: "MiB",
+    ReasonCode.FOREIGN_USE: "MiB",
+    ReasonCode.HOST_MEMORY_TOTAL: "MiB",
+    ReasonCode.HOST_MEMORY_FREE: "MiB",
+    ReasonCode.CORES_TOTAL: "cores",
+    ReasonCode.CORES_FREE: "cores",
+    ReasonCode.DEVICE_COUNT: "devices",
+    ReasonCode.DEVICE_BUSY: "devices",
+}
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A statement as code, numbers (MiB, cores, devices), and text in the active language."""
+
+    code: str
+    text: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape that the API gives sentences."""
+        return {"code": self.code, "params": dict(self.params), "text": self.text}
+
+
+def memory_text(mib: int) -> str:
+    """Memory for people: whole or tenth GiB from one GiB up, else MiB."""
+    if mib < GIB:
+        return f"{mib} MiB"
+    if mib % GIB == 0:
+        return f"{mib // GIB} GiB"
+    # Rounded down to tenths, so that a shortfall never reads as enough.
+    tenths = mib * 10 // GIB
+    return f"{tenths // 10}.{tenths % 10} GiB" if tenths % 10 else f"{tenths // 10} GiB"
+
+
+def count_text(count: int) -> str:
+    """A small count as a word."""
+    return str(COUNT_WORDS.get(count, count))
+
+
+def plain_sentence(code: str, **params: Any) -> Sentence:
+    """A sentence that is not about a filter."""
+    return Sentence(code, str(OTHER_SENTENCES[code]) % params, params)
+
+
+def unit_of(code: ReasonCode) -> str | None:
+    """The unit of `needed` and `available` of a near miss."""
+    return UNITS.get(code)
+
+
+def reason_sentence(refusal: Refusal, request: Request | None, names: Mapping[int, str]) -> Sentence:
+    """Why a job waits: the dominant reason with the arithmetic of the nearest node."""
+    code = refusal.code
+    with_node, without = SENTENCES[code]
+    near = next((miss for miss in refusal.near if miss.code is code), None)
+    base: dict[str, Any] = {"nodes": refusal.nodes}
+    if near is None:
+        return Sentence(code.value, str(without), base)
+    params = base | _numbers(near, request, names)
+    if code is ReasonCode.DEVICE_MEMORY_PIECE and len(near.pieces) > 1 and request is not None:
+        return Sentence(code.value, _fragments_text(near, request, params), params)
+    shown = {**params, **{name: _amount(code, params[name]) for name in ("needed", "available")}}
+    return Sentence(code.value, str(with_node) % shown, params)
+
+
+def _numbers(near: NearMiss, request: Request | None, names: Mapping[int, str]) -> dict[str, Any]:
+    return {
+        "node": names.get(near.node, str(near.node)),
+        "needed": near.needed,
+        "available": near.available,
+        "unit": unit_of(near.code),
+        "pieces": list(near.pieces),
+        "total": sum(near.pieces) if near.pieces else None,
+        "asked": None if request is None else request.device_memory_mib,
+    }
+
+
+def _amount(code: ReasonCode, number: int) -> str:
+    return memory_text(number) if unit_of(code) == "MiB" else str(number)
+
+
+def _fragments_text(near: NearMiss, request: Request, params: Mapping[str, Any]) -> str:
+    asked = _piece_asked(near, request)
+    equal = len(set(near.pieces)) == 1
+    text = str(FRAGMENTS_EQUAL if equal else FRAGMENTS) % {
+        "total": memory_text(sum(near.pieces)),
+        "node": params["node"],
+        "count": count_text(len(near.pieces)),
+        "piece": memory_text(near.pieces[0]),
+        "asked": memory_text(asked),
+    }
+    if near.needed <= asked:
+        return text
+    return f"{text} {_safety_text(near.needed, asked)}"
+
+
+def _piece_asked(near: NearMiss, request: Request) -> int:
+    """What one device must hold; a job that spreads its memory needs only its part of it."""
+    asked = request.device_memory_mib
+    if asked is None or (request.splittable and request.devices != 1):
+        return near.needed
+    return asked
+
+
+def _safety_text(needed: int, asked: int) -> str:
+    factor = (needed * 10 + asked // 2) // asked
+    return str(SAFETY) % {"factor": f"{factor // 10}.{factor % 10}", "needed": memory_text(needed)}
+
+
+def label_of(code: ReasonCode) -> str:
+    """The name of a filter's step."""
+    return str(LABELS[code])
+
+
+CHANGES: Mapping[str, Text] = {
+    "splittable": _("If its memory may be spread over several devices, it starts at once on %(node)s."),
+    "shareable": _("If it may share a device, it starts at once on %(node)s."),
+    "other-model": _("If it also takes %(added)s, it starts at once on %(node)s."),
+    "less-cores": _("With %(new)s cores it starts at once on %(node)s."),
+    "less-host-memory": _("With %(new)s of memory it starts at once on %(node)s."),
+    "less-device-memory": _("With %(new)s of device memory it starts at once on %(node)s."),
+    "fewer-devices": _("With fewer devices (%(new)s) it starts at once on %(node)s."),
+    "any-node-set": _("If it may run outside of its node sets, it starts at once on %(node)s."),
+    "no-labels": _("Without its labels it starts at once on %(node)s."),
+}
+
+
+def change_text(change: Change, node: str) -> str:
+    """What one change of the request would do."""
+    new: object = change.new
+    added: object = ""
+    if isinstance(new, int) and not isinstance(new, bool) and change.field.endswith("_mib"):
+        new = memory_text(new)
+    if isinstance(change.new, tuple) and isinstance(change.old, tuple):
+        added = ", ".join(str(item) for item in change.new if item not in change.old)
+    return str(CHANGES[change.kind.value]) % {"node": node, "new": new, "added": added}

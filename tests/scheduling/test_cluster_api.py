@@ -1,0 +1,150 @@
+"""Map, overview, queues, cycles and device fits over REST."""
+
+from __future__ import annotations
+
+import pytest
+from rest_framework.test import APIClient
+
+from controlplane.base import clock
+from inventory.models import DeviceHealth, DeviceReading, NodeReading, NodeState
+from queues.models import Job
+from scheduling.models import Placement
+from tests.scheduling import factories as make
+
+pytestmark = pytest.mark.django_db
+MAP_QUERIES = 8
+OVERVIEW_QUERIES = 25
+QUEUES_QUERIES = 11
+
+
+@pytest.fixture
+def user():
+    make.make_queues()
+    return make.make_user(team=make.make_team())
+
+
+@pytest.fixture
+def api(user):
+    client = APIClient()
+    client.force_login(user)
+    return client
+
+
+def cluster():
+    nodes = [make.make_node(f"tb-{i:03}", cores=8, node_set="a" if i < 2 else None) for i in range(3)]
+    for node in nodes[:2]:
+        for index in range(2):
+            make.make_device(node, index=index)
+    return nodes
+
+
+def test_the_map_names_its_columns_and_knows_what_is_booked(api, user):
+    node = cluster()[0]
+    DeviceReading.objects.create(
+        device=node.devices.first(), at=clock.now(), memory_used_mib=100, utilization_pct=7
+    )
+    job = make.make_job(user, resources={"devices": 2, "cores": 3, "memory": "1Gi"})
+    make.run_cycle()
+    found = api.get("/api/v1/map").json()
+    placement = Placement.objects.get(job=job)
+    row = dict(
+        zip(
+            found["columns"]["nodes"],
+            next(n for n in found["nodes"] if n[0] == placement.node_id),
+            strict=True,
+        )
+    )
+    assert (row["booked_cores"], row["booked_memory_mib"], row["memory_used_mib"]) == (3, 1024, None)
+    device = dict(zip(found["columns"]["devices"], row["devices"][0], strict=True))
+    assert (device["booked_milli"], device["jobs_count"], device["booked_mib"]) == (1000, 1, 40960)
+    assert found["models"][device["model_idx"]] == "NVIDIA A100-PCIE-40GB"
+    assert [(g["node_set"], len(g["nodes"])) for g in found["groups"]] == [("a", 2), (None, 1)]
+
+
+def test_the_map_is_sent_again_only_when_it_changed(api):
+    cluster()
+    first = api.get("/api/v1/map")
+    assert api.get("/api/v1/map", headers={"If-None-Match": first["ETag"]}).status_code == 304
+    make.make_node("new")
+    assert api.get("/api/v1/map", headers={"If-None-Match": first["ETag"]}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path,queries", [("map", MAP_QUERIES), ("overview", OVERVIEW_QUERIES), ("queues", QUEUES_QUERIES)]
+)
+def test_queries_do_not_grow_with_the_cluster(api, user, django_assert_num_queries, path, queries):
+    cluster()
+    make.make_job(user)
+    make.run_cycle()
+    api.get(f"/api/v1/{path}")
+    with django_assert_num_queries(queries):
+        api.get(f"/api/v1/{path}")
+    for number in range(10):
+        make.make_device(make.make_node(f"more-{number}"))
+        make.make_job(user)
+    make.run_cycle()
+    api.get(f"/api/v1/{path}")
+    with django_assert_num_queries(queries):
+        api.get(f"/api/v1/{path}")
+
+
+def test_the_overview_counts_what_there_is(api, user):
+    nodes = cluster()
+    make.make_node("gone", state=NodeState.LOST)
+    make.make_device(nodes[2], health=DeviceHealth.QUARANTINED)
+    NodeReading.objects.create(node=nodes[0], at=clock.now(), cpu_used_milli=4000, power_mw=250_000)
+    make.make_job(user, resources={"devices": 1})
+    make.make_job(user, resources={"devices": 5})
+    make.run_cycle()
+    found = api.get("/api/v1/overview").json()
+    assert (found["nodes"]["total"], found["nodes"]["ready"], found["nodes"]["lost"]) == (4, 3, 1)
+    assert (found["devices"]["total"], found["devices"]["schedulable"]) == (5, 4)
+    assert found["accelerators"] == {"booked_percent": 25.0, "measured_percent": None}
+    assert (found["cpu"]["cores"], found["cpu"]["measured_percent"]) == (24, 50.0)
+    assert found["power_w"] == 250
+    assert found["waiting"] == [{"code": "device-count", "count": 1}]
+    assert found["jobs"]["pending"] == 1 and found["cycle"]["placed"] == 1
+
+
+def test_waits_are_percentiles_of_started_jobs(api, user):
+    now = clock.now()
+    for milliseconds in range(1000, 101_000, 1000):
+        job = make.make_job(user)
+        Job.objects.filter(pk=job.pk).update(pending_ms=milliseconds, started_at=now)
+    training = next(q for q in api.get("/api/v1/queues").json() if q["name"] == "training")
+    assert training["wait_s"] == {"count": 100, "mean": 50.5, "p50": 50.5, "p95": 95.05, "p99": 99.01}
+
+
+def test_queues_show_their_share(api, user):
+    cluster()
+    make.make_job(user, resources={"devices": 1, "cores": 2})
+    make.run_cycle()
+    found = {q["name"]: q for q in api.get("/api/v1/queues").json()}
+    assert list(found) == ["inference", "training", "offline"]
+    training = found["training"]
+    assert (training["quota_percent"], training["booked_device_milli"], training["booked_core_milli"]) == (
+        50,
+        1000,
+        2000,
+    )
+    assert (training["capacity_device_milli"], training["cap_device_milli"]) == (4000, 2000)
+    assert sum(q["cap_core_milli"] for q in found.values()) == training["capacity_core_milli"] == 24_000
+
+
+def test_a_device_says_what_it_could_take(api, user):
+    node = make.make_node("small")
+    device = make.make_device(node)
+    wide = make.make_job(user, resources={"devices": 2})
+    fitting = make.make_job(user, resources={"devices": 1}, name="fits")
+    found = api.get(f"/api/v1/devices/{device.pk}/fits").json()
+    assert found["largest"] == {"alone_mib": 40960, "shared_mib": 34133}
+    assert [j["id"] for j in found["jobs"]] == [fitting.pk] and wide.pk != fitting.pk
+    assert api.get("/api/v1/devices/999999/fits").status_code == 404
+
+
+def test_cycles_are_listed_with_their_costs(api, user):
+    make.make_job(user)
+    make.run_cycle()
+    cycle = api.get("/api/v1/cycles").json()["results"][0]
+    assert (cycle["considered"], cycle["placed"], cycle["refused"]) == (1, 0, 1)
+    assert cycle["wall_ms"] >= 0 and cycle["stale"] == 0
