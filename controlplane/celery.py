@@ -38,7 +38,7 @@ app.conf.update(
     broker_transport_options={
         "visibility_timeout": 300,
         "socket_connect_timeout": 0.5,
-        "socket_timeout": 1.0,
+        "socket_timeout": 0.8,
         "max_retries": 0,
         "global_keyprefix": "headrace.",
     },

@@ -14,7 +14,6 @@ SECRET_KEY = re.compile(
 # Our own tokens, bearer headers, and passwords inside addresses, wherever they stand in a text.
 SECRET_TEXT = re.compile(r"hr[a-z]*_[A-Za-z0-9_-]{8,}|(?<=[Bb]earer )\S+|(?<=://)[^/@\s]*:[^/@\s]*(?=@)")
 HIDDEN = "***"
-# Counters and numbers of fencing tokens are no secrets.
 MAX_DEPTH = 6
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 Text = str | Promise
 CONTENT_TYPE = "application/problem+json"
+PLACE = re.compile(r"%\((\w+)\)s")
 
 # What a code says when the raiser says nothing; %(name)s come from params.
 MESSAGES: dict[str, Text] = {
@@ -62,7 +64,7 @@ class Problem(Exception):
     def detail(self) -> str:
         """The message in the language now active, with params filled in."""
         text = str(self.message or MESSAGES.get(self.code, MESSAGES["invalid"]))
-        return text % dict(self.params) if self.params and "%(" in text else text
+        return PLACE.sub(lambda match: str(self.params.get(match[1], match[0])), text)
 
     def body(self) -> dict[str, Any]:
         """The JSON document, in the language now active."""

@@ -87,7 +87,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 16 << 20
 
 REDIS_URL = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
 # A server that is gone must be noticed within a request's patience: one short try, no second.
-REDIS_TIMEOUTS = {"socket_connect_timeout": 0.5, "socket_timeout": 1.0}
+REDIS_TIMEOUTS = {"socket_connect_timeout": 0.5, "socket_timeout": 0.8}
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",

@@ -21,5 +21,7 @@ def database_from_url(url: str) -> dict[str, Any]:
         "HOST": host,
         "PORT": str(parts.port or query.pop("port", "")),
         "CONN_MAX_AGE": 0,
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": 16, "timeout": 5}, "connect_timeout": 3, **query},
+        # A restarted server leaves dead connections in the pool: they are tried before they are lent.
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": 16, "timeout": 3}, "connect_timeout": 3, **query},
     }

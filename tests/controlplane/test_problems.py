@@ -1,0 +1,73 @@
+"""Every failure has one shape."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from pytest_django import Settings
+
+from controlplane.accounts.api import me
+from controlplane.accounts.models import User
+from controlplane.base.problems import Problem
+from tests.controlplane.conftest import client_of
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "code"),
+    [
+        ("{", "application/json", 400, "malformed"),
+        ('{"language": NaN}', "application/json", 400, "malformed"),
+        ("\xff", "application/json", 400, "malformed"),
+        ("[" * 100_000, "application/json", 400, "malformed"),
+        ('{"language": ' + "9" * 5000 + "}", "application/json", 400, "malformed"),
+        ("[]", "application/json", 400, "invalid"),
+        ("null", "application/json", 400, "invalid"),
+        ("a=b", "application/x-www-form-urlencoded", 415, "unsupported-media-type"),
+    ],
+)
+def test_bad_bodies(member: User, body: str, content_type: str, status: int, code: str) -> None:
+    data = body.encode("latin-1")
+    answer = client_of(member).generic("PATCH", "/api/v1/me", data, content_type=content_type)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer["Content-Type"] == "application/problem+json"
+    assert set(answer.json()) == {"type", "title", "status", "code", "detail", "errors", "params"}
+
+
+def test_wrong_methods_say_which(member: User) -> None:
+    answer = client_of(member).delete("/api/v1/me")
+    assert (answer.status_code, answer.json()["code"]) == (405, "method-not-allowed")
+    assert answer.json()["params"] == {"method": "DELETE"} and "DELETE" in answer.json()["detail"]
+
+
+def test_a_fault_of_ours_is_a_problem_without_details(member: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_user: User) -> None:
+        raise RuntimeError("password=hunter2")
+
+    monkeypatch.setattr(me, "describe", fail)
+    client = Client(raise_request_exception=False)
+    client.force_login(member, backend="allauth.account.auth_backends.AuthenticationBackend")
+    answer = client.get("/api/v1/me")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    assert "hunter2" not in answer.content.decode()
+
+
+def test_too_many_requests_are_told_when_to_come_back(member: User, settings: Settings) -> None:
+    cache.clear()
+    settings.REQUESTS_PER_MINUTE = 2
+    client = client_of(member)
+    codes = [client.get("/api/v1/me").status_code for _ in range(4)]
+    # The counted minute may turn over in between.
+    assert codes[:2] == [200, 200] and (429 in codes[2:] or codes[2:] == [200, 200])
+    answer = next((a for a in (client.get("/api/v1/me") for _ in range(3)) if a.status_code == 429), None)
+    assert answer is not None and 1 <= int(answer["Retry-After"]) <= 61
+
+
+def test_params_are_filled_into_the_message() -> None:
+    problem = Problem(
+        409, "closed", message="Queue %(name)s is closed (100 %), %(why)s.", params={"name": "a"}
+    )
+    assert problem.body()["detail"] == "Queue a is closed (100 %), %(why)s."
+    assert json.dumps(problem.body())
