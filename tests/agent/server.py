@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -82,6 +84,7 @@ class ControlPlane(ThreadingHTTPServer):
         self.log_calls: list[tuple[int, int]] = []
         self.log_status: int | None = None
         self.facts_seen = 0
+        self.connections: set[socket.socket] = set()
         self._thread = threading.Thread(
             target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )
@@ -89,11 +92,11 @@ class ControlPlane(ThreadingHTTPServer):
 
     def close(self) -> None:
         """Go away; agents see refused connections."""
-        with self.changed:
-            self.epoch += 0
-            self.changed.notify_all()
         self.shutdown()
         self.server_close()
+        for connection in list(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def want(self, *assignments: Assignment) -> None:
         """A new desired set under a new epoch."""
@@ -129,6 +132,9 @@ class ControlPlane(ThreadingHTTPServer):
         """What arrived of a placement's log."""
         return b"".join(data for key, data in sorted(self.logs.items()) if key[0] == placement)
 
+    def handle_error(self, *_: object) -> None:
+        """Agents that are killed break their connections; that is no news."""
+
     def wait_task(self, placement: int, phase: TaskPhase, timeout_s: float = 15.0) -> TaskState:
         """Wait until the placement was reported in this phase."""
         return eventually(
@@ -143,6 +149,17 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server: ControlPlane
+
+    def setup(self) -> None:
+        """Known while it lasts, so that the server can go away as a whole."""
+        super().setup()
+        self.server.connections.add(self.connection)
+
+    def finish(self) -> None:
+        """As `setup`."""
+        self.server.connections.discard(self.connection)
+        with contextlib.suppress(OSError):
+            super().finish()
 
     def do_GET(self) -> None:
         """wake"""
