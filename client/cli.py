@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import getpass
-import json
 import platform
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from client import config as configuration
+from client import submission as spec_of
 from client.api import JSON, Client
 from client.errors import ClientError, Exit
 from client.follow import Follower, exit_code_of, write_log
@@ -68,56 +68,46 @@ def _password(path: Path | None) -> str:
 
 @app.command()
 def submit(
-    command: Annotated[list[str] | None, typer.Argument(help="What to run, after --.")] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the job.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Queue.")] = None,
-    team: Annotated[str | None, typer.Option(help="Team; needed only by members of several.")] = None,
-    cores: Annotated[int | None, typer.Option(help="Logical CPUs.")] = None,
-    memory: Annotated[str | None, typer.Option(help="Host memory: MiB, or with a unit such as 8Gi.")] = None,
-    devices: Annotated[int | None, typer.Option(help="Accelerators.")] = None,
-    device_model: Annotated[list[str] | None, typer.Option(help="Accepted model; may be repeated.")] = None,
-    device_memory: Annotated[str | None, typer.Option(help="Device memory: MiB, or with a unit.")] = None,
-    device_compute_milli: Annotated[int | None, typer.Option(help="Share of each device, 1-1000.")] = None,
-    shareable: Annotated[bool | None, typer.Option(help="May share its devices with other jobs.")] = None,
-    splittable: Annotated[
-        bool | None, typer.Option(help="May spread its device memory over several devices.")
-    ] = None,
-    priority: Annotated[int | None, typer.Option(help="Within the queue; higher first.")] = None,
-    max_retries: Annotated[int | None, typer.Option(help="New attempts after a failure.")] = None,
-    time_limit: Annotated[int | None, typer.Option(help="Seconds until the job is ended.")] = None,
-    env: Annotated[list[str] | None, typer.Option(help="KEY=VALUE for the job; may be repeated.")] = None,
-    node_label: Annotated[
-        list[str] | None, typer.Option(help="KEY=VALUE a node must carry; may be repeated.")
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option(help="JSON job specification; options on the command line win.")
-    ] = None,
+    command: spec_of.Command = None,
+    name: spec_of.Name = None,
+    queue: spec_of.Queue = None,
+    team: spec_of.Team = None,
+    cores: spec_of.Cores = None,
+    memory: spec_of.Memory = None,
+    devices: spec_of.Devices = None,
+    device_model: spec_of.DeviceModel = None,
+    device_memory: spec_of.DeviceMemory = None,
+    device_compute_milli: spec_of.DeviceCompute = None,
+    shareable: spec_of.Shareable = None,
+    splittable: spec_of.Splittable = None,
+    priority: spec_of.Priority = None,
+    max_retries: spec_of.MaxRetries = None,
+    time_limit: spec_of.TimeLimit = None,
+    env: spec_of.Env = None,
+    node_label: spec_of.NodeLabel = None,
+    file: spec_of.File = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say where it would go, and submit nothing.")
+        bool, typer.Option("--dry-run", help="Say where it would go; submit nothing.")
     ] = False,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Stream the log and end with the job's exit code.")
+        bool, typer.Option("--wait", help="Stream the log, end with the job's exit code.")
     ] = False,
-    timeout: Annotated[
-        float | None, typer.Option(min=0, help="With --wait: give up watching after so many seconds.")
-    ] = None,
+    timeout: Annotated[float | None, typer.Option(min=0, help="With --wait: seconds of watching.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
-    idempotency_key: Annotated[
-        str | None, typer.Option(help="Submissions with one key make one job.")
-    ] = None,
+    idempotency_key: Annotated[str | None, typer.Option(help="One key makes one job.")] = None,
 ) -> None:
     """Submit a job: headrace submit --cores 2 -- python3 train.py"""
-    resources = _given(
+    resources = spec_of.given(
         devices=devices,
         device_models=device_model or None,
-        device_memory=_amount(device_memory),
+        device_memory=spec_of.amount(device_memory),
         device_compute_milli=device_compute_milli,
         cores=cores,
-        memory=_amount(memory),
+        memory=spec_of.amount(memory),
         shareable=shareable,
         splittable=splittable,
     )
-    options = _given(
+    options = spec_of.given(
         name=name,
         queue=queue,
         team=team,
@@ -125,72 +115,34 @@ def submit(
         priority=priority,
         max_retries=max_retries,
         time_limit_s=time_limit,
-        env=_pairs("--env", env),
-        node_labels=_pairs("--node-label", node_label),
+        env=spec_of.pairs("--env", env),
+        node_labels=spec_of.pairs("--node-label", node_label),
     )
-    spec = _specification(file, options=options, resources=resources)
+    spec = spec_of.specification(file, options=options, resources=resources)
+    if dry_run:
+        _show_dry_run(spec, as_json=as_json)
+    else:
+        code = _submit(spec, key=idempotency_key, wait=wait, timeout_s=timeout, as_json=as_json)
+        raise typer.Exit(code)
+
+
+def _submit(spec: JSON, *, key: str | None, wait: bool, timeout_s: float | None, as_json: bool) -> int:
     with Client() as client:
-        if dry_run:
-            _show_dry_run(client.dry_run(spec), as_json=as_json)
-            return
-        job = client.submit(spec, idempotency_key=idempotency_key)
+        job = client.submit(spec, idempotency_key=key)
     if as_json:
         print_json(job)
     else:
         notice(say("submitted", job=job["id"], queue=job["queue"]))
     if wait:
-        raise typer.Exit(_follow(job["id"], with_log=not as_json, timeout_s=timeout))
+        return _follow(job["id"], with_log=not as_json, timeout_s=timeout_s)
     if not as_json:
         sys.stdout.write(f"{job['id']}\n")
+    return 0
 
 
-def _given(**values: Any) -> JSON:
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def _amount(text: str | None) -> int | str | None:
-    """Digits alone are MiB; anything else goes to the server as written, which parses or refuses it."""
-    return int(text) if text and text.isascii() and text.isdigit() else text
-
-
-def _pairs(option: str, values: list[str] | None) -> dict[str, str] | None:
-    if not values:
-        return None
-    pairs = {}
-    for value in values:
-        key, sign, rest = value.partition("=")
-        if not key or not sign:
-            raise ClientError(say("bad-pair", option=option, value=value))
-        pairs[key] = rest
-    return pairs
-
-
-def _specification(file: Path | None, *, options: JSON, resources: JSON) -> JSON:
-    spec: JSON = {}
-    if file is not None:
-        try:
-            spec = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ClientError(say("bad-file", path=file, detail=error)) from error
-        if not isinstance(spec, dict):
-            raise ClientError(say("bad-file", path=file, detail="not a JSON object"))
-    spec = {**spec, **options}
-    if resources:
-        base = spec.get("resources")
-        spec["resources"] = {**(base if isinstance(base, dict) else {}), **resources}
-    if not spec.get("command"):
-        raise _usage(say("no-command"))
-    spec.setdefault("queue", "training")
-    return spec
-
-
-def _usage(text: str) -> ClientError:
-    error = ClientError(text)
-    error.exit_code = Exit.USAGE
-    return error
-
-
-def _show_dry_run(answer: JSON, *, as_json: bool) -> None:
+def _show_dry_run(spec: JSON, *, as_json: bool) -> None:
+    with Client() as client:
+        answer = client.dry_run(spec)
     if as_json:
         print_json(answer)
     elif placement := answer["placement"]:

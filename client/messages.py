@@ -72,6 +72,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "bad-pair": ("{option} takes KEY=VALUE, not {value!r}", "{option} 的格式是 KEY=VALUE，不是 {value!r}"),
     "bad-file": ("{path}: {detail}", "{path}：{detail}"),
+    "no-object": ("not a JSON object", "不是 JSON 对象"),
     "username": ("User name", "用户名"),
     "password": ("Password", "密码"),
     "column-id": ("id", "编号"),
