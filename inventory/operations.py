@@ -54,7 +54,7 @@ def change_node_state(node: Node, operation: str, *, reason: str) -> Node:
     return locked
 
 
-def release_node(node: Node, *, reason: str, actor: str) -> Node:
+def release_node(node: Node, *, reason: str) -> Node:
     """Ends the quarantine of a node that two machines claimed. The next machine that reports is the node."""
     with transaction.atomic():
         locked = _locked_node(node)

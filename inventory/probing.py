@@ -95,7 +95,8 @@ def _beat(now: datetime, policy: HealthPolicy) -> ProbeBeat | None:
 
 
 def _contacts() -> QuerySet[NodeContact]:
-    contacts = NodeContact.objects.select_related("node").filter(received_at__isnull=False)
+    contacts = NodeContact.objects.select_related("node").defer("node__facts", "node__labels")
+    contacts = contacts.filter(received_at__isnull=False)
     return contacts.exclude(node__state__in=[NodeState.LOST, NodeState.ENROLLED]).order_by("node_id")
 
 

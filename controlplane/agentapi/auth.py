@@ -23,7 +23,9 @@ def node_of(request: HttpRequest) -> Node:
     token = bearer(request)
     credential = None
     if token.startswith(NODE_PREFIX):
-        credential = NodeCredential.objects.select_related("node").filter(token_hash=digest(token)).first()
+        # Facts are large, and few requests need them: they load when somebody looks.
+        credentials = NodeCredential.objects.select_related("node").defer("node__facts", "node__labels")
+        credential = credentials.filter(token_hash=digest(token)).first()
     if credential is None:
         raise Problem(
             401, "node-token-invalid", message=_("This node token is unknown. Enrol the node again.")

@@ -9,12 +9,15 @@ from django.db.models import Sum
 from inventory.wiring import UPWARD
 from scheduling.losses import declare_lost
 from scheduling.models import Slice
+from scheduling.selectors.bookings import device_bookings, node_bookings
 
 
 def connect() -> None:
     """Called once per process."""
     UPWARD.booked_mib = booked_mib
     UPWARD.declare_lost = declare_lost
+    UPWARD.device_bookings = device_bookings
+    UPWARD.node_bookings = node_bookings
 
 
 def booked_mib(device_ids: Sequence[int]) -> Mapping[int, int]:

@@ -10,7 +10,7 @@ from agent.protocol import EnrolReply, EnrolRequest
 from controlplane.accounts import audit
 from controlplane.agentapi import bodies, limits
 from controlplane.agentapi.answers import agent_view, message
-from controlplane.agentapi.cluster import cluster_uid
+from controlplane.base.identity import this_cluster
 from controlplane.base.problems import Problem, Text
 from controlplane.policy.active import active_policy
 from inventory.enrolment import EnrolmentRefused, Refused, enrol
@@ -50,7 +50,7 @@ def enrol_view(request: HttpRequest) -> HttpResponse:
     return message(
         EnrolReply(
             version=protocol.VERSION,
-            cluster_id=cluster_uid(),
+            cluster_id=str(this_cluster().uid),
             node=enrolled.node.pk,
             token=enrolled.secret,
             report_interval_s=health.report_interval_s,

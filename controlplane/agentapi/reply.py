@@ -6,8 +6,8 @@ from datetime import datetime
 
 from agent import protocol
 from agent.protocol import Reply
-from controlplane.agentapi.cluster import cluster_uid
 from controlplane.base import clock
+from controlplane.base.identity import this_cluster
 from inventory.models import Node, NodeState
 from scheduling.backends.agent import desired_set
 
@@ -21,7 +21,7 @@ def build_reply(node: Node, *, received_at: datetime, report_interval_s: int, wa
     epoch, assignments = desired_set(node)
     return Reply(
         version=protocol.VERSION,
-        cluster_id=cluster_uid(),
+        cluster_id=str(this_cluster().uid),
         authoritative=authoritative,
         epoch=epoch,
         received_at_ms=clock.to_ms(received_at),

@@ -71,11 +71,8 @@ def _check_machine(node: Node, report: Report) -> None:
 def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
     """Locks in the order contact, job, placement, device, node, as everybody does."""
     with transaction.atomic():
-        contact = (
-            NodeContact.objects.select_for_update(of=("self",))
-            .select_related("node__node_set")
-            .get(node=node_id)
-        )
+        contacts = NodeContact.objects.select_for_update(of=("self",)).select_related("node")
+        contact = contacts.defer("node__facts", "node__labels").get(node=node_id)
         node = contact.node
         boot = meet_boot(node, contact, report.boot_id)
         repeated = boot is Boot.SAME and report.seq == contact.seq

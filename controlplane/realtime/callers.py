@@ -29,7 +29,9 @@ async def caller_of(scope: Mapping[str, Any]) -> User | None:
 
 
 def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", [])}
+    return {
+        name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", [])
+    }
 
 
 def _by_token(token: str) -> User | None:

@@ -41,7 +41,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await send({"type": "websocket.close", "code": TRY_AGAIN})
 
     async def connect(self) -> None:
-        """Accepts those who may look. They read everything once they are connected, so joining comes before accepting."""
+        """Accepts those who may look; joins first, since they read everything as soon as they are accepted."""
         if await caller_of(self.scope) is None:
             await self.close(code=UNAUTHENTICATED)
             return

@@ -39,7 +39,8 @@ def _send(group: str, message: dict[str, Any]) -> None:
     layer = get_channel_layer()
     if isinstance(layer, RedisPubSubChannelLayer):
         # The layer itself opens a connection per event loop, and a request thread would need a loop per call.
-        prefix = settings.CHANNEL_LAYERS["default"].get("CONFIG", {}).get("prefix", "asgi")
+        layers: dict[str, Any] = settings.CHANNEL_LAYERS
+        prefix = layers["default"].get("CONFIG", {}).get("prefix", "asgi")
         _client().publish(f"{prefix}__group__{group}", layer.serialize(message))
     elif layer is not None:
         async_to_sync(layer.group_send)(group, message)

@@ -23,7 +23,7 @@ from inventory.models import (
 from tests.agentapi.speaking import Agent, enrol, enrol_request, enrolled, enrolment_token, problem
 from tests.inventory.factories import facts
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def silence(node_id, state=NodeState.SILENT):
@@ -66,6 +66,7 @@ def test_an_unknown_token_enrols_nobody():
     assert (answer.status_code, problem(answer)["code"]) == (403, "enrolment-token-invalid")
 
 
+@pytest.mark.django_db(transaction=True)
 def test_twenty_parallel_enrolments_with_one_token_make_one_node():
     secret = enrolment_token()
     requests = [enrol_request(secret, machine_id=f"machine-{number}") for number in range(20)]
@@ -82,6 +83,7 @@ def test_twenty_parallel_enrolments_with_one_token_make_one_node():
     assert Node.objects.count() == NodeCredential.objects.count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_parallel_enrolments_of_one_machine_with_many_tokens_make_one_node():
     requests = [enrol_request(enrolment_token(), boot_id=f"boot-{number}") for number in range(10)]
 

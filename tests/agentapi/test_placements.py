@@ -12,7 +12,7 @@ from tests.agentapi.speaking import Agent, enrolled, post_log, problem
 from tests.inventory.factories import facts
 from tests.scheduling.factories import make_job, make_queues, make_team, make_user, run_cycle
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from agent.protocol import CheckResult, ClockSample, DeviceSample, NodeSample, R
 from controlplane.alerts.models import Alert
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeCredential, NodeState, RetiredBoot
 from inventory.node_states import set_by_operator
+from inventory.operations import release_node
 from tests.agentapi.speaking import Agent, enrolled, post, problem
 from tests.inventory.factories import device_facts, facts
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 BAD = CheckResult.FAILED
 
 
@@ -120,9 +121,7 @@ def test_a_quarantined_node_learns_nothing_and_a_release_lets_the_survivor_in(ag
     agent.report()
     clone.report(facts=facts(hostname="evil"), facts_digest="d9")
     assert Node.objects.get().name == "n1"
-    from inventory.operations import release_node
-
-    release_node(Node.objects.get(), reason="clone is off", actor="ann")
+    release_node(Node.objects.get(), reason="clone is off")
     assert agent.report().authoritative and Node.objects.get().state == NodeState.READY
     clone.report()
     assert not agent.report().authoritative

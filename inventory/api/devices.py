@@ -1,0 +1,87 @@
+"""Devices: list, detail, and what operators do to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts import audit
+from controlplane.accounts.models import User
+from controlplane.accounts.permissions import Action, permission_for
+from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
+from controlplane.base.problems import not_found
+from inventory import operations
+from inventory.api.caller import caller
+from inventory.api.serializers import DeviceQuerySerializer, DeviceSerializer, ReasonSerializer
+from inventory.models import Device
+from inventory.selectors import device_documents, device_rows
+
+
+class DevicesView(APIView):
+    """All devices, oldest first, also missing ones."""
+
+    permission_classes = [permission_for(Action.NODE_READ)]
+
+    @extend_schema(
+        operation_id="devices",
+        parameters=[DeviceQuerySerializer, *PAGE_PARAMETERS],
+        responses=page_of(DeviceSerializer),
+    )
+    def get(self, request: Request) -> Response:
+        rows = device_rows(**read_query(request, DeviceQuerySerializer, paged=True))
+        pages = CursorPages()
+        pages.ordering = "id"
+        found: list[Any] = pages.paginate_queryset(rows, request) or []
+        documents = device_documents(found, caller(request))
+        return pages.get_paginated_response(DeviceSerializer(documents, many=True).data)
+
+
+class DeviceView(APIView):
+    """One device."""
+
+    permission_classes = [permission_for(Action.NODE_READ)]
+
+    @extend_schema(operation_id="device", responses=DeviceSerializer)
+    def get(self, request: Request, device_id: int) -> Response:
+        return Response(_document(device_id, caller(request)))
+
+
+def _document(device_id: int, user: User) -> dict[str, Any]:
+    documents = device_documents(device_rows().filter(pk=device_id), user)
+    if not documents:
+        raise not_found()
+    return dict(DeviceSerializer(documents[0]).data)
+
+
+class _DeviceOperationView(APIView):
+    """One operation; the answer is the device as it now stands."""
+
+    permission_classes = [permission_for(Action.DEVICE_OPERATE)]
+    operation = ""
+
+    def post(self, request: Request, device_id: int) -> Response:
+        reason = read_body(request, ReasonSerializer)["reason"]
+        device = Device.objects.filter(pk=device_id).first()
+        if device is None:
+            raise not_found()
+        with transaction.atomic():
+            if self.operation == "release":
+                operations.release_device(device, reason=reason, actor=caller(request).username)
+            else:
+                operations.cordon_device(device, cordoned=self.operation == "cordon")
+            audit.record(request, f"device-{self.operation}", target=device, details={"reason": reason})
+        return Response(_document(device_id, caller(request)))
+
+
+def device_operation_view(operation: str) -> type[APIView]:
+    """The view of cordon, uncordon or release."""
+    described = extend_schema(
+        operation_id=f"device_{operation}", request=ReasonSerializer, responses=DeviceSerializer
+    )
+    view = type(f"Device{operation.title()}View", (_DeviceOperationView,), {"operation": operation})
+    return described(view)

@@ -1,0 +1,141 @@
+"""Nodes: list, detail, and what operators do to them."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts import audit
+from controlplane.accounts.permissions import Action, permission_for
+from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
+from controlplane.base.problems import invalid, not_found
+from inventory import operations
+from inventory.api.caller import caller
+from inventory.api.serializers import (
+    EnrolmentTokenMakeSerializer,
+    EnrolmentTokenSerializer,
+    NodeQuerySerializer,
+    NodeSerializer,
+    NodeSummarySerializer,
+    ReasonSerializer,
+)
+from inventory.models import Node
+from inventory.selectors import node_detail, node_rows, node_summary
+
+
+class NodesView(APIView):
+    """All nodes, oldest first."""
+
+    permission_classes = [permission_for(Action.NODE_READ)]
+
+    @extend_schema(
+        operation_id="nodes",
+        parameters=[NodeQuerySerializer, *PAGE_PARAMETERS],
+        responses=page_of(NodeSummarySerializer),
+    )
+    def get(self, request: Request) -> Response:
+        rows = node_rows(**read_query(request, NodeQuerySerializer, paged=True))
+        pages = CursorPages()
+        pages.ordering = "id"
+        found: list[Any] = pages.paginate_queryset(rows, request) or []
+        documents = [node_summary(node) for node in found]
+        return pages.get_paginated_response(NodeSummarySerializer(documents, many=True).data)
+
+
+class NodeView(APIView):
+    """One node with its CPUs, devices, links and placements."""
+
+    permission_classes = [permission_for(Action.NODE_READ)]
+
+    @extend_schema(operation_id="node", responses=NodeSerializer)
+    def get(self, request: Request, node_id: int) -> Response:
+        document = node_detail(node_id, caller(request))
+        if document is None:
+            raise not_found()
+        return Response(NodeSerializer(document).data)
+
+
+class _NodeOperationView(APIView):
+    """One operation; the answer is the node as it now stands."""
+
+    permission_classes = [permission_for(Action.NODE_OPERATE)]
+    operation = ""
+
+    def post(self, request: Request, node_id: int) -> Response:
+        reason = read_body(request, ReasonSerializer)["reason"]
+        node = Node.objects.filter(pk=node_id).first()
+        if node is None:
+            raise not_found()
+        with transaction.atomic():
+            if self.operation == "release":
+                operations.release_node(node, reason=reason)
+            else:
+                operations.change_node_state(node, self.operation, reason=reason)
+            audit.record(
+                request, f"node-{self.operation}", target=node, details={"name": node.name, "reason": reason}
+            )
+        return Response(NodeSummarySerializer(node_summary(node_rows().get(pk=node_id))).data)
+
+
+def node_operation_view(operation: str) -> type[APIView]:
+    """The view of cordon, uncordon, drain, maintenance or release."""
+    described = extend_schema(
+        operation_id=f"node_{operation}", request=ReasonSerializer, responses=NodeSummarySerializer
+    )
+    view = type(f"Node{operation.title()}View", (_NodeOperationView,), {"operation": operation})
+    return described(view)
+
+
+class EnrolmentTokensView(APIView):
+    """One-time rights to enrol a node."""
+
+    permission_classes = [permission_for(Action.NODE_ENROL)]
+
+    @extend_schema(
+        operation_id="enrolment_token_create",
+        request=EnrolmentTokenMakeSerializer,
+        responses={201: EnrolmentTokenSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        body = read_body(request, EnrolmentTokenMakeSerializer)
+        replaces = _replaced_node(body.get("node"))
+        with transaction.atomic():
+            made = operations.create_enrolment_token(
+                creator=caller(request),
+                expires_in_hours=body["expires_in_hours"],
+                node_set=body.get("node_set"),
+                replaces=replaces,
+            )
+            details = {"node_set": body.get("node_set"), "replaces": body.get("node")}
+            audit.record(request, "enrolment-token-create", target=made.token, details=details)
+        document = {
+            "token": made.secret,
+            "command": _command(made.secret),
+            "expires_at": made.token.expires_at,
+        }
+        return Response(EnrolmentTokenSerializer(document).data, status=201)
+
+
+def _replaced_node(node_id: int | None) -> Node | None:
+    if node_id is None:
+        return None
+    node = Node.objects.filter(pk=node_id).first()
+    if node is None:
+        raise invalid("node", "not-found", message=_("There is no such node."))
+    return node
+
+
+def _command(secret: str) -> str:
+    """What to type on the new node; the token goes through a private file, since arguments show in process lists."""
+    write = f"(umask 077 && printf %s {shlex.quote(secret)} > enrolment.token)"
+    return (
+        f"{write} && headrace-agent run --server {shlex.quote(settings.ORIGIN)} --token-file enrolment.token"
+    )

@@ -1,0 +1,22 @@
+"""Addresses of the inventory."""
+
+from django.urls import path
+
+from inventory.api.devices import DevicesView, DeviceView, device_operation_view
+from inventory.api.nodes import EnrolmentTokensView, NodesView, NodeView, node_operation_view
+
+NODE_OPERATIONS = ("cordon", "uncordon", "drain", "maintenance", "release")
+DEVICE_OPERATIONS = ("cordon", "uncordon", "release")
+
+urlpatterns = [
+    path("nodes", NodesView.as_view()),
+    path("nodes/<int:node_id>", NodeView.as_view()),
+    *(path(f"nodes/<int:node_id>/{name}", node_operation_view(name).as_view()) for name in NODE_OPERATIONS),
+    path("devices", DevicesView.as_view()),
+    path("devices/<int:device_id>", DeviceView.as_view()),
+    *(
+        path(f"devices/<int:device_id>/{name}", device_operation_view(name).as_view())
+        for name in DEVICE_OPERATIONS
+    ),
+    path("enrolment-tokens", EnrolmentTokensView.as_view()),
+]
