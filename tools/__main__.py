@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from tools import checks, suite
 from tools.console import ROOT, BuildError, say
-from tools.frontend import ensure_console
 from tools.locks import write_locks
-from tools.venv import PYTHON, Profile, ensure_venv
+from tools.preparation import set_up
+from tools.venv import PYTHON, Profile
 
 
 def main(arguments: list[str]) -> int:
@@ -28,17 +28,13 @@ def main(arguments: list[str]) -> int:
 
 
 def setup(_arguments: list[str]) -> int:
-    say("Headrace: set up")
-    ensure_venv(Profile.RUN)
-    ensure_console()
+    set_up(Profile.RUN)
     say("Ready. Start it with: make run")
     return 0
 
 
 def run(arguments: list[str]) -> int:
-    say("Headrace: set up")
-    ensure_venv(Profile.RUN)
-    ensure_console()
+    set_up(Profile.RUN)
     sys.stdout.flush()
     # The supervisor takes this process's place, so that one Ctrl-C reaches one process.
     os.execv(PYTHON, [str(PYTHON), "-m", "controlplane.embedded", *arguments])

@@ -101,12 +101,16 @@ def source_files(folder: Path) -> list[Path]:
 
 def find_node() -> Node | None:
     """The system's Node with its npm, else the one of the wheel; None when neither is there or new enough."""
+    return system_node() or wheel_node()
+
+
+def system_node() -> Node | None:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
         version = version_of(node)
         if is_new_enough(version):
             return Node(version=version, npm=(npm,), folder=str(Path(node).parent))
-    return wheel_node()
+    return None
 
 
 def wheel_node() -> Node | None:

@@ -12,7 +12,7 @@ from tools.console import ROOT, BuildError, run_quietly, say
 LOCK_FOLDER = ROOT / "requirements"
 INPUTS = LOCK_FOLDER / "inputs.sha256"
 # `dev` first: it holds everything, and the others take its versions.
-GROUPS = ("dev", "build", "server", "agent", "client", "node")
+GROUPS = ("dev", "build", "server", "agent", "client", "node", "installer")
 
 
 def inputs_digest(pyproject: Path = ROOT / "pyproject.toml") -> str:

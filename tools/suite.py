@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tools.checks import BIN
 from tools.console import ROOT, run_shown, say
-from tools.frontend import FRONTEND, ensure_console, ensure_packages
+from tools.frontend import FRONTEND, ensure_packages
+from tools.preparation import set_up
 from tools.venv import Profile, ensure_venv
 
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
@@ -15,9 +16,7 @@ WORKERS = 2
 
 def test(arguments: list[str]) -> int:
     """All tests; the closing lines say what passed and how long it took."""
-    say("Headrace: set up")
-    ensure_venv(Profile.DEV)
-    ensure_console()
+    set_up(Profile.DEV)
     node = ensure_packages()
     started_s = time.monotonic()
     python = run_shown([BIN / "pytest", "-n", str(WORKERS), "--dist", "loadgroup", *arguments])
@@ -36,8 +35,7 @@ def test_pure(arguments: list[str]) -> int:
 
 
 def bench(arguments: list[str]) -> int:
-    ensure_venv(Profile.DEV)
-    ensure_console()
+    set_up(Profile.DEV)
     return run_shown([BIN / "python", "-m", "bench", *arguments])
 
 

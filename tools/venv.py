@@ -102,7 +102,7 @@ def base_python() -> str:
 
 
 def uv_path() -> str | None:
-    return shutil.which("uv")
+    return shutil.which("uv") or shutil.which("uv", path=str(VENV / "bin"))
 
 
 def pip_runs() -> bool:
@@ -161,23 +161,45 @@ def install_own_distributions() -> None:
 
 
 def install(arguments: list[str]) -> None:
-    uv = uv_path()
-    env = {
-        "UV_PYTHON_DOWNLOADS": "never",
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PIP_ROOT_USER_ACTION": "ignore",
-    }
+    """By uv, which takes seconds where pip takes minutes; by pip where uv cannot be had or cannot reach its index."""
+    env = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore"}
+    uv = uv_path() or fetch_uv(env)
     if uv is not None:
         try:
-            return run_quietly(
-                [uv, "pip", "install", "--python", PYTHON, *arguments], env=env, fix=NETWORK_FIX
-            )
+            command = [uv, "pip", "install", "--python", str(PYTHON), "--compile-bytecode", *arguments]
+            return run_quietly(command, env=uv_environment(), fix=NETWORK_FIX)
         except BuildError:
             # uv does not read pip's configuration, where an inside mirror may be named.
             say("  .. uv failed; trying pip")
+    ensure_pip()
+    return run_quietly([*pip_command(), "install", "--quiet", *arguments], env=env, fix=NETWORK_FIX)
+
+
+def uv_environment() -> dict[str, str]:
+    return {
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_LINK_MODE": "copy",
+        "UV_HTTP_TIMEOUT": "30",
+        "UV_NO_PROGRESS": "1",
+    }
+
+
+def fetch_uv(env: dict[str, str]) -> str | None:
+    """uv itself comes by pip, hashed like everything else; its absence is no reason to stop."""
+    ensure_pip()
+    lock = str(LOCK_FOLDER / "installer.lock")
+    try:
+        command = [*pip_command(), "install", "--quiet", "--no-compile", "--require-hashes", "-r", lock]
+        run_quietly(command, env=env, fix=NETWORK_FIX)
+    except BuildError:
+        say("  .. uv is not to be had here; pip takes longer")
+        return None
+    return uv_path()
+
+
+def ensure_pip() -> None:
     if not has_own_pip() and not pip_runs():
         add_pip()
-    return run_quietly([*pip_command(), "install", "--quiet", *arguments], env=env, fix=NETWORK_FIX)
 
 
 def has_own_pip() -> bool:
@@ -200,7 +222,8 @@ def remove_strays(profile: Profile) -> None:
     say(f"  .. removing packages that the lock no longer names: {', '.join(strays)}")
     uv = uv_path()
     if uv is not None:
-        return run_quietly([uv, "pip", "uninstall", "--python", PYTHON, *strays], fix=NETWORK_FIX)
+        command = [uv, "pip", "uninstall", "--python", str(PYTHON), *strays]
+        return run_quietly(command, env=uv_environment(), fix=NETWORK_FIX)
     return run_quietly(
         [*pip_command(), "uninstall", "--quiet", "--yes", *strays], fix="remove .venv and run again"
     )
