@@ -16,6 +16,7 @@ from client import config as configuration
 from client.errors import ApiError, ClientError, FieldError, NotSignedIn, Unreachable
 
 JSON = dict[str, Any]
+CSRF_COOKIE = "headrace_csrf"
 RETRIED_STATUSES = {429, 502, 503, 504}
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
@@ -69,23 +70,19 @@ class Client:
 
     def sign_in(self, *, username: str, password: str, token_name: str, expires_in_days: int = 90) -> str:
         """Trade a password for an API token of the same user, which is returned; the session for it is ended."""
-        self._http.get("/api/v1/me")
-        headers = self._csrf_headers()
-        login = self._http.post(
-            "/_allauth/browser/v1/auth/login",
-            json={"username": username, "password": password},
-            headers=headers,
-        )
+        self._in_session("GET", "/api/v1/me")
+        credentials = {"username": username, "password": password}
+        login = self._in_session("POST", "/_allauth/browser/v1/auth/login", json=credentials)
         if login.status_code in {400, 401}:
             raise NotSignedIn("wrong user name or password")
         if login.status_code != 200:
             raise _problem(login)
         body = {"name": token_name, "scopes": ["read", "submit", "write"], "expires_in_days": expires_in_days}
-        answer = self._http.post("/api/v1/tokens", json=body, headers=self._csrf_headers())
+        answer = self._in_session("POST", "/api/v1/tokens", json=body)
         if answer.status_code != 201:
             raise _problem(answer)
         self.token = str(answer.json()["token"])
-        self._http.delete("/_allauth/browser/v1/auth/session", headers=self._csrf_headers())
+        self._in_session("DELETE", "/_allauth/browser/v1/auth/session")
         self._http.cookies.clear()
         return self.token
 
@@ -156,9 +153,13 @@ class Client:
                 return
             page = self._json("GET", page["next"])
 
-    def _csrf_headers(self) -> dict[str, str]:
-        token = self._http.cookies.get("csrftoken") or ""
-        return {"X-CSRFToken": token, "Referer": f"{self.url}/"}
+    def _in_session(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """A request as a browser makes it: session cookie, CSRF header; Referer is what Django checks under https."""
+        headers = {"X-CSRFToken": self._http.cookies.get(CSRF_COOKIE) or "", "Referer": f"{self.url}/"}
+        try:
+            return self._http.request(method, path, headers=headers, **options)
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self.url}: {error or type(error).__name__}") from error
 
     def _json(self, method: str, path: str, *, repeat: bool = False, **options: Any) -> JSON:
         answer = self._send(method, path, repeat=repeat, **options)

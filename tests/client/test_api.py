@@ -111,7 +111,7 @@ def test_signing_in_trades_the_password_for_a_token_and_ends_the_session():
         if request.path == "/api/v1/tokens":
             return Answer(201, {"token": "hr_1"})
         status = 401 if request.method == "DELETE" or request.path == "/api/v1/me" else 200
-        return Answer(status, {}, {"Set-Cookie": "csrftoken=abc; Path=/"})
+        return Answer(status, {}, {"Set-Cookie": "headrace_csrf=abc; Path=/"})
 
     with scripted(respond) as server, Client(url=server.url, token="none") as client:
         assert client.sign_in(username="a", password="p", token_name="t") == "hr_1"
