@@ -22,6 +22,10 @@ from scheduling.observe import observe_tasks
 _numbers = itertools.count(1)
 
 
+def next_number() -> int:
+    return next(_numbers)
+
+
 def make_team(slug: str = "vision") -> Team:
     return Team.objects.get_or_create(slug=slug, defaults={"name": slug.title()})[0]
 

@@ -1,0 +1,52 @@
+"""Status from intent and progress, over all situations."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from queues.derive import MISHAPS, OWN_FAULTS, Budget, Ending, Next, Situation, Stage, derive
+from queues.models import FINAL_STATUSES, ExitClass, JobStatus
+
+ALL = [
+    Situation(stage, cancel, ending, retries, requeues)
+    for stage, cancel, ending, retries, requeues in itertools.product(
+        Stage, (False, True), (None, *Ending), (0, 2), (0, 5)
+    )
+]
+
+
+def test_it_is_total_and_its_words_are_those_of_the_columns():
+    for situation in ALL:
+        assert derive(situation).status.value in JobStatus.values
+    assert {ending.value for ending in Ending} <= set(ExitClass.values)
+
+
+def test_cancel_wins_whatever_happened():
+    assert all(derive(s).status is Next.CANCELLED for s in ALL if s.cancel_wanted)
+
+
+def test_a_new_attempt_is_paid_for_and_only_then_made():
+    for situation in ALL:
+        derived = derive(situation)
+        if derived.new_attempt_from is Budget.RETRIES:
+            assert situation.retries_left > 0 and situation.ending in OWN_FAULTS
+        if derived.new_attempt_from is Budget.REQUEUES:
+            assert situation.requeues_left > 0
+            assert situation.ending in MISHAPS or situation.ending is None
+        if derived.new_attempt_from is None and situation.stage in (Stage.ENDED, Stage.LOST):
+            assert derived.status.value in FINAL_STATUSES
+
+
+@pytest.mark.parametrize("ending", [Ending.SUCCESS, Ending.TIME_LIMIT])
+def test_what_is_not_a_fault_is_not_tried_again(ending):
+    derived = derive(Situation(Stage.ENDED, ending=ending, retries_left=9, requeues_left=9))
+    assert derived.status.value in FINAL_STATUSES
+
+
+def test_a_lost_node_costs_no_retry_but_has_an_end():
+    lost = Situation(Stage.LOST, ending=Ending.NODE_LOST, retries_left=0, requeues_left=1)
+    assert derive(lost).new_attempt_from is Budget.REQUEUES
+    used_up = derive(Situation(Stage.LOST, ending=Ending.NODE_LOST, retries_left=3, requeues_left=0))
+    assert (used_up.status, used_up.code) == (Next.FAILED, "node-lost")
