@@ -12,7 +12,7 @@ const missing = (url: URL): Answer => ({ status: 404, body: { code: "not-found",
 
 const ME = {
   username: "lin.yue", role: "admin", language: "en", teams: [{ slug: "nlp", name: "nlp", role: "lead" }],
-  permissions: ["job-submit", "job-cancel", "node-operate", "token-create", "queue-edit", "node-enrol", "user-manage"],
+  permissions: ["job-submit", "job-cancel", "node-operate", "token-create", "queue-edit", "node-enrol", "user-read", "user-edit", "team-create", "team-member-edit", "policy-activate"],
   cluster: { name: "Yangtze cluster", uid: "c0ffee", paused: false, version: "0.1.0" },
 };
 
@@ -49,17 +49,23 @@ function dryRun(spec: JobSpec): Answer {
 }
 
 const DOCUMENT = "scheduler:\n  name: hybrid-scheduler\n  weights:\n    resource-fit: 0.35\n    affinity: 0.25\n    topology: 0.20\n    balance: 0.12\n    fragmentation-penalty: 0.08\n";
-const VERSIONS = [{ number: 2, document: DOCUMENT, author: "lin.yue", reason: "raise affinity", created_at: OVERVIEW.at }, { number: 1, document: DOCUMENT, author: null, reason: "first start", created_at: OVERVIEW.at }];
+const VERSIONS = [
+  { number: 2, document: DOCUMENT, author: "lin.yue", reason: "raise affinity", created_at: OVERVIEW.at, active: true },
+  { number: 1, document: DOCUMENT, author: "", reason: "first start", created_at: OVERVIEW.at, active: false },
+];
+const account = (id: number, username: string, role: string) => ({
+  id, username, email: `${username}@example.invalid`, role, language: null, active: true, created_at: OVERVIEW.at, last_sign_in_at: null, teams: [{ slug: "nlp", name: "nlp", role: "member" }],
+});
 
 const FIXED: Record<string, unknown> = {
   overview: OVERVIEW, queues: QUEUES, alerts: page(ALERTS), nodes: page(NODES),
-  cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), considered: 288, placed: (i * 7) % 40 }))),
+  cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), cpu_ms: 150 + ((i * 31) % 80), considered: 288, placed: (i * 7) % 40, refused: 251, stale: i % 9 ? 0 : 1 }))),
   policies: page(VERSIONS), "policies/active": VERSIONS[0],
-  tokens: page([{ id: 1, name: "ci", scopes: ["jobs"], team: "nlp", created_at: OVERVIEW.at, expires_at: null, last_used_at: null }]),
-  users: page([{ id: 1, username: "lin.yue", role: "admin", is_active: true, teams: ["nlp"] }, { id: 2, username: "zhao.qi", role: "member", is_active: true, teams: ["nlp"] }]),
-  teams: page([{ slug: "nlp", name: "nlp" }, { slug: "vision", name: "vision" }]),
-  "teams/nlp": { slug: "nlp", name: "nlp", members: [{ username: "lin.yue", role: "lead" }, { username: "zhao.qi", role: "member" }] },
-  "teams/vision": { slug: "vision", name: "vision", members: [] },
+  tokens: page([{ id: 1, name: "ci", scopes: ["read", "submit"], team: "nlp", created_at: OVERVIEW.at, expires_at: null, last_used_at: null }]),
+  users: page([account(1, "lin.yue", "admin"), account(2, "zhao.qi", "member")]),
+  teams: page(["nlp", "vision"].map((slug, i) => ({ id: i, slug, name: slug, created_at: OVERVIEW.at, members: 2 - 2 * i }))),
+  "teams/nlp/members": page([{ username: "lin.yue", role: "lead" }, { username: "zhao.qi", role: "member" }]),
+  "teams/vision/members": page([]),
 };
 
 function session(method: string, body: unknown): Answer {
@@ -71,6 +77,7 @@ function session(method: string, body: unknown): Answer {
 
 export function answer(method: string, url: URL, body: unknown): Answer {
   if (url.pathname.startsWith("/_allauth/")) return session(method, body);
+  if (url.searchParams.get("open") === "false") return ok(page([]));
   const path = url.pathname.replace(/^\/api\/v1\//, "");
   if (!signedIn) return { status: 401, body: { code: "not-authenticated", detail: "Sign in first.", status: 401 } };
   if (path === "me") return ok(ME);

@@ -27,11 +27,11 @@ export const OVERVIEW: Overview = {
   devices: { total: 6000, schedulable: 5881, healthy: 5850, suspect: 31, quarantined: 25, missing: 11, unknown: 40, cordoned: 43 },
   accelerators: { booked_percent: 83.3, measured_percent: { mean: 48.8, p50: 51, p95: 97, p99: 99 } },
   cpu: { booked_percent: 61.2, measured_percent: 38.4, cores: 115_000, booked_cores: 70_380 },
-  memory: { booked_percent: 54.1, measured_percent: null },
+  memory: { booked_percent: 54.1, measured_percent: null, total_mib: 980_000_000, booked_mib: 530_000_000, used_mib: null },
   power_w: 1_310_000,
   jobs: { pending: 251, starting: 4, running: 2246, held: 12, finished_24h: 18_421, failed_24h: 213 },
   queues: QUEUES.map(({ name, pending, running, wait_s }) => ({ name, pending, running, wait_s })),
-  waiting: [{ code: "memory-pieces", count: 128 }, { code: "no-free-device", count: 88 }, { code: "quota", count: 24 }, { code: "cores", count: 11 }],
+  waiting: [{ code: "device-memory-piece", count: 128 }, { code: "device-busy", count: 88 }, { code: "device-model", count: 24 }, { code: "cores-free", count: 11 }],
   alerts: { open: 5, critical: 1 },
   cycle: { at: ago(3), wall_ms: 212, considered: 288, placed: 37 },
 };
@@ -39,19 +39,23 @@ export const OVERVIEW: Overview = {
 if (CPU_ONLY) {
   Object.assign(OVERVIEW, {
     nodes: { total: 1, ready: 1 }, devices: { total: 0, schedulable: 0 }, accelerators: { booked_percent: null, measured_percent: null },
-    cpu: { booked_percent: 37.5, measured_percent: 21.2, cores: 8, booked_cores: 3 }, memory: { booked_percent: 12.5, measured_percent: 40.1 },
+    cpu: { booked_percent: 37.5, measured_percent: 21.2, cores: 8, booked_cores: 3 }, memory: { booked_percent: 12.5, measured_percent: 40.1, total_mib: 32_000, booked_mib: 4000, used_mib: 12_800 },
     power_w: null, jobs: { pending: 1, starting: 0, running: 2, held: 0, finished_24h: 14, failed_24h: 1 }, alerts: { open: 0, critical: 0 },
-    waiting: [{ code: "cores", count: 1 }], cycle: { at: ago(3), wall_ms: 4, considered: 3, placed: 1 },
+    waiting: [{ code: "cores-free", count: 1 }], cycle: { at: ago(3), wall_ms: 4, considered: 3, placed: 1 },
     queues: QUEUES.map(({ name }, i) => ({ name, pending: i === 2 ? 1 : 0, running: i, wait_s: i === 0 ? { count: 0, mean: null, p50: null, p95: null, p99: null } : wait(0.4 * i, 1.1 * i, 2 * i) })),
   });
 }
 
-export const ALERTS: Alert[] = [
-  { id: 1, code: "device-lost", severity: "critical", subject_type: "device", subject_id: 885, subject_name: "as-088 d5", opened_at: ago(240), text: "Device lost (fatal): quarantined at once; its job moved" },
-  { id: 2, code: "node-silent", severity: "warning", subject_type: "node", subject_id: 131, subject_name: "ib-131", opened_at: ago(160), text: "No report for 2 min 40 s: 2 jobs keep their place for another 20 s" },
-  { id: 3, code: "memory-near-limit", severity: "warning", subject_type: "job", subject_id: 311, subject_name: "tune-7b / 311", opened_at: ago(540), text: "Memory at 93 % of the booking: watched, not enforced on tb-007" },
-  { id: 4, code: "clock-offset", severity: "warning", subject_type: "node", subject_id: 12, subject_name: "lx-012", opened_at: ago(1860), text: "Clock is 71 ms off: limit 50 ms; no time-out is decided there" },
-  { id: 5, code: "false-shortage", severity: "warning", subject_type: "queue", subject_id: "offline", subject_name: "offline", opened_at: ago(5400), text: "False shortage of 11 jobs: what they need is free, but in pieces" },
+const alert = (id: number, code: string, severity: Alert["severity"], subject: [string, string], seconds: number, details: Alert["details"]): Alert => ({
+  id, code, severity, subject_type: subject[0], subject_id: subject[1], details, raised_at: ago(seconds), cleared_at: null,
+});
+
+export const ALERTS: Alert[] = CPU_ONLY ? [] : [
+  alert(1, "device-quarantined", "critical", ["device", "885"], 240, { node: 88, name: "as-088", index: 5, reason: "device lost (fatal)" }),
+  alert(2, "node-silent", "warning", ["node", "131"], 160, { name: "ib-131" }),
+  alert(3, "device-recovered", "warning", ["device", "12"], 540, { node: 7, name: "tb-007", index: 2 }),
+  alert(4, "clock-offset", "warning", ["node", "12"], 1860, { name: "lx-012", offset_us: 71_000, uncertainty_us: 900 }),
+  alert(5, "device-flapping", "warning", ["device", "34"], 5400, { node: 31, name: "tb-031", index: 0, times: 6 }),
 ];
 
 const STATES = ["ready", "ready", "ready", "cordoned", "ready", "silent", "ready", "draining"] as const;

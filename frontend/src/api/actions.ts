@@ -38,11 +38,11 @@ export async function revokeToken(id: number): Promise<void> {
   await api.DELETE("/api/v1/tokens/{id}", { params: { path: { id } } });
 }
 
-export function createUser(wish: { username: string; password: string; role: string; email?: string }): Promise<User> {
+export function createUser(wish: { username: string; role: string; email?: string }): Promise<User & { password: string | null }> {
   return body(api.POST("/api/v1/users", { body: wish }));
 }
 
-export function changeUser(id: number, change: { role?: string; is_active?: boolean }): Promise<User> {
+export function changeUser(id: number, change: { role?: string; active?: boolean }): Promise<User> {
   return body(api.PATCH("/api/v1/users/{id}", { params: { path: { id } }, body: change }));
 }
 
@@ -59,6 +59,7 @@ export async function removeMember(slug: string, username: string): Promise<void
   await api.DELETE("/api/v1/teams/{slug}/members/{username}", { params: { path: { slug, username } } });
 }
 
+/** The server speaks the same two languages under its own names. */
 export function setLanguage(language: string): Promise<unknown> {
-  return body(api.PATCH("/api/v1/me", { body: { language } }));
+  return body(api.PATCH("/api/v1/me", { body: { language: language.startsWith("zh") ? "zh-hans" : "en" } }));
 }

@@ -48,11 +48,14 @@ export function useJobLog(id: number, attempt: number, enabled: boolean): LogSta
     dispatch({ kind: "restart" });
     const follow = async () => {
       for (let offset = 0; !stop.signal.aborted; ) {
+        const asked = Date.now();
         try {
           const piece = await readPiece(id, attempt, offset, stop.signal);
           if (stop.signal.aborted) return;
           dispatch({ kind: "piece", piece });
           if (piece.complete && piece.next_offset === offset) return;
+          // A server that does not wait for news must not be asked without a pause.
+          if (piece.next_offset === offset && Date.now() - asked < RETRY_MS) await pause(RETRY_MS);
           offset = piece.next_offset;
         } catch (error) {
           if (stop.signal.aborted) return;

@@ -22,13 +22,14 @@ export interface NodeFilters extends Paging { state?: string; node_set?: string;
 interface Because { reason: string }
 
 export interface paths {
-  "/api/v1/me": { get: Read<t.Me>; patch: Write<{ language: string }, t.Me> };
+  "/api/v1/me": { get: Read<t.Me>; patch: Write<{ language: string | null }, t.Me> };
   "/api/v1/tokens": { get: Read<t.Page<t.Token>, Paging>; post: Write<t.NewToken, t.Token & { token: string }> };
   "/api/v1/tokens/{id}": { delete: Remove<Id> };
-  "/api/v1/users": { get: Read<t.Page<t.User>, Paging>; post: Write<{ username: string; password: string; role: string; email?: string }, t.User> };
-  "/api/v1/users/{id}": { patch: Write<{ role?: string; is_active?: boolean }, t.User, Id> };
+  "/api/v1/users": { get: Read<t.Page<t.User>, Paging>; post: Write<{ username: string; role: string; email?: string }, t.User & { password: string | null }> };
+  "/api/v1/users/{id}": { patch: Write<{ role?: string; active?: boolean }, t.User, Id> };
   "/api/v1/teams": { get: Read<t.Page<t.Team>, Paging>; post: Write<{ slug: string; name: string }, t.Team> };
   "/api/v1/teams/{slug}": { get: Get<t.Team, Record<string, never>, { slug: string }> };
+  "/api/v1/teams/{slug}/members": { get: Get<t.Page<t.Member>, Paging, { slug: string }> };
   "/api/v1/teams/{slug}/members/{username}": {
     put: Write<{ role: string }, unknown, { slug: string; username: string }>;
     delete: Remove<{ slug: string; username: string }>;
@@ -49,9 +50,9 @@ export interface paths {
   "/api/v1/devices/{id}/fits": { get: Get<t.DeviceFits, Record<string, never>, Id> };
   "/api/v1/map": { get: Read<t.ClusterMap> };
   "/api/v1/overview": { get: Read<t.Overview> };
-  "/api/v1/alerts": { get: Read<t.Page<t.Alert>, Paging & { state?: string }> };
+  "/api/v1/alerts": { get: Read<t.Page<t.Alert>, Paging & { open?: boolean }> };
   "/api/v1/cycles": { get: Read<t.Page<t.Cycle>, Paging> };
-  "/api/v1/policies": { get: Read<t.Page<t.Policy>, Paging> };
+  "/api/v1/policies": { get: Read<t.Page<t.PolicySummary>, Paging> };
   "/api/v1/policies/active": { get: Read<t.Policy> };
   "/api/v1/jobs": { get: Read<t.Page<t.Job>, JobFilters> };
   "/api/v1/jobs/submit": { post: Write<t.JobSpec, t.Job | t.DryRun, undefined, { dry_run?: 1 }> };

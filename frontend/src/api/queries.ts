@@ -93,8 +93,13 @@ export const deviceFitsQuery = (id: number) =>
 const LIST_LIMIT = 100;
 
 export const alertsQuery = queryOptions({
-  queryKey: keys.alerts,
-  queryFn: ({ signal }) => body(api.GET("/api/v1/alerts", { signal, params: { query: { limit: LIST_LIMIT } } })),
+  queryKey: [...keys.alerts, "open"],
+  queryFn: ({ signal }) => body(api.GET("/api/v1/alerts", { signal, params: { query: { limit: LIST_LIMIT, open: true } } })),
+});
+
+export const clearedAlertsQuery = queryOptions({
+  queryKey: [...keys.alerts, "cleared"],
+  queryFn: ({ signal }) => body(api.GET("/api/v1/alerts", { signal, params: { query: { limit: LIST_LIMIT, open: false } } })),
 });
 
 export const cyclesQuery = queryOptions({
@@ -127,10 +132,10 @@ export const teamsQuery = queryOptions({
   queryFn: ({ signal }) => body(api.GET("/api/v1/teams", { signal, params: { query: { limit: LIST_LIMIT } } })),
 });
 
-export const teamQuery = (slug: string) =>
+export const membersQuery = (slug: string) =>
   queryOptions({
     queryKey: keys.team(slug),
-    queryFn: ({ signal }) => body(api.GET("/api/v1/teams/{slug}", { signal, params: { path: { slug } } })),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/teams/{slug}/members", { signal, params: { path: { slug }, query: { limit: LIST_LIMIT } } })),
   });
 
 /** All rows of the pages read so far. */

@@ -16,7 +16,7 @@ export interface Page<T> {
 export interface Me {
   username: string;
   role: "admin" | "operator" | "member";
-  language: string;
+  language: string | null;
   teams: { slug: string; name: string; role: string }[];
   permissions: string[];
   cluster: { name: string; uid: string; paused: boolean; version: string };
@@ -32,8 +32,19 @@ export interface Token {
   last_used_at: string | null;
 }
 export interface NewToken { name: string; scopes: string[]; team?: string | null; expires_in_days: number }
-export interface User { id: number; username: string; email?: string; role: string; is_active?: boolean; teams?: string[] }
-export interface Team { slug: string; name: string; members?: { username: string; role: string }[] }
+export interface User {
+  id: number;
+  username: string;
+  email: string;
+  role: Me["role"];
+  language: string | null;
+  active: boolean;
+  created_at: string;
+  last_sign_in_at: string | null;
+  teams: { slug: string; name: string; role: string }[];
+}
+export interface Team { id: number; slug: string; name: string; created_at: string; members: number }
+export interface Member { username: string; role: string }
 
 export interface WaitStats { count: number; mean: number | null; p50: number | null; p95: number | null; p99: number | null }
 
@@ -203,28 +214,25 @@ export interface Overview {
 export interface Alert {
   id: number;
   code: string;
-  severity: string;
+  severity: "warning" | "critical";
   subject_type: string;
-  subject_id: string | number;
-  subject_name?: string | null;
-  opened_at?: string;
-  created_at?: string;
-  closed_at?: string | null;
-  cleared_at?: string | null;
-  acknowledged_at?: string | null;
-  details?: Record<string, unknown>;
-  text?: string;
+  subject_id: string;
+  details: Record<string, unknown>;
+  raised_at: string;
+  cleared_at: string | null;
 }
 export interface Cycle {
   id: number;
   at: string;
-  wall_ms: number | null;
-  considered: number | null;
-  placed: number | null;
-  refused?: number | null;
-  stale?: number | null;
+  wall_ms: number;
+  cpu_ms: number;
+  considered: number;
+  placed: number;
+  refused: number;
+  stale: number;
 }
-export interface Policy { number: number; document?: string; author: string | null; reason: string; created_at: string; active?: boolean }
+export interface PolicySummary { number: number; author: string; reason: string; created_at: string; active: boolean }
+export interface Policy extends PolicySummary { document: string }
 
 export interface Reason { code: string; params: Record<string, unknown>; text: string }
 export interface JobDevice { id: number; index: number; model: string; memory_mib: number; compute_milli: number }
@@ -301,7 +309,7 @@ export interface NearCandidate extends Candidate {
   unit: string | null;
   pieces: number[];
 }
-export interface PictureDevice { index: number; total_mib: number; booked_mib: number; used_mib: number | null; free_mib: number }
+export interface PictureDevice { index: number; total_mib: number | null; booked_mib: number; used_mib: number | null; free_mib: number }
 export interface FragmentPicture { node_name: string; request_mib: number; safety_mib: number; devices: PictureDevice[] }
 export interface Decision {
   score_ppm: number;

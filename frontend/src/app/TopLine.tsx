@@ -1,5 +1,5 @@
 // The top line: cluster, search, live state and last cycle, what needs a person, time, language, theme, user.
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type RefObject, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -64,11 +64,12 @@ function LiveState({ now }: { now: number }) {
 
 function LanguageButton() {
   const { t, i18n } = useTranslation();
+  const queries = useQueryClient();
   const other: Language = i18n.language === "en" ? "zh-CN" : "en";
   const change = () => {
     void changeLanguage(other);
     // The server's own sentences (events, alerts) follow the same choice.
-    setLanguage(other).catch(() => undefined);
+    void setLanguage(other).catch(() => undefined).then(() => queries.invalidateQueries());
   };
   return (
     <button type="button" className="icb" onClick={change} lang={other} aria-label={other === "en" ? "Switch to English" : "切换到中文"}>

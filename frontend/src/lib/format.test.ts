@@ -12,7 +12,7 @@ describe("figures", () => {
     expect(f.percent(83.34)).toBe("83.3\u202f%");
     expect(f.percent(0, 0)).toBe("0\u202f%");
   });
-  it.each([[512, "512 MiB"], [1024, "1 GiB"], [40960, "40 GiB"], [1536, "1.5 GiB"], [13654, "13.3 GiB"]])("memory of %d MiB", (mib, text) => {
+  it.each([[512, "512 MiB"], [1024, "1 GiB"], [40960, "40 GiB"], [1536, "1.5 GiB"], [13654, "13.3 GiB"], [1048576, "1,024 GiB"], [980_000_000, "934.6 TiB"]])("memory of %d MiB", (mib, text) => {
     expect(plain(f.memory(mib))).toBe(text);
   });
   it("keeps a booking exact", () => expect(plain(f.exactMemory(13654))).toBe("13,654 MiB"));
@@ -35,7 +35,10 @@ describe("spans", () => {
     [0, "0 ms"], [212, "212 ms"], [3000, "3 s"], [1500, "1.5 s"], [38_000, "38 s"], [130_000, "2 min 10 s"], [120_000, "2 min"],
     [31 * 60_000, "31 min"], [125 * 60_000, "2 h 05"], [47 * 3_600_000, "47 h 00"], [76 * 3_600_000, "3 d 04 h"],
   ])("%d ms", (ms, text) => expect(plain(f.duration(ms))).toBe(text));
-  it("never shows a negative age", () => expect(plain(f.age("2026-01-01T00:00:10Z", Date.parse("2026-01-01T00:00:00Z")))).toBe("0 ms"));
+  it.each([[38_000, "38 s"], [240_000, "4 min"], [3_600_000, "1 h"], [5_400_000, "1.5 h"], [43_200_000, "12 h"], [259_200_000, "3 d"]])("%d ms in one unit", (ms, text) => {
+    expect(plain(f.shortDuration(ms))).toBe(text);
+  });
+  it("never shows a negative age", () => expect(plain(f.age("2026-01-01T00:00:10Z", Date.parse("2026-01-01T00:00:00Z")))).toBe("0 s"));
 });
 
 describe("sentences", () => {

@@ -21,11 +21,14 @@ export function withUnit(value: number | string, unit: string): string {
   return (typeof value === "number" ? count(value) : value) + NB + unit;
 }
 
-/** Memory as sentences say it: GiB from one GiB on (a decimal where it is not whole), MiB below. */
+const TIB_FROM_GIB = 10_240;
+
+/** Memory as sentences say it: GiB from one GiB on (a decimal where it is not whole), MiB below, TiB for whole clusters. */
 export function memory(mib: number): string {
   if (Math.abs(mib) < 1024) return withUnit(mib, "MiB");
   const gib = mib / 1024;
-  const whole = Math.abs(gib - Math.round(gib)) < 0.05;
+  if (Math.abs(gib) >= TIB_FROM_GIB) return withUnit(decimal(gib / 1024, 1), "TiB");
+  const whole = Math.abs(gib) >= 100 || Math.abs(gib - Math.round(gib)) < 0.05;
   return withUnit(whole ? count(gib) : decimal(gib, 1), "GiB");
 }
 
@@ -70,9 +73,20 @@ export function duration(ms: number): string {
 
 export const seconds = (value: number): string => duration(value * 1000);
 
+/** A span in one unit, for ages and axes: 38 s, 4 min, 1.5 h, 3 d. */
+export function shortDuration(ms: number): string {
+  if (ms < 60_000) return duration(ms);
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return withUnit(minutes, "min");
+  const hours = minutes / 60;
+  if (hours >= 48) return withUnit(Math.floor(hours / 24), "d");
+  return withUnit(Number.isInteger(hours) || hours >= 10 ? count(Math.floor(hours)) : decimal(Math.floor(hours * 10) / 10, 1), "h");
+}
+
 /** How long ago; future instants (a clock that is ahead) count as now. */
 export function age(at: string | Date, now: number): string {
-  return duration(Math.max(0, Math.floor((now - new Date(at).getTime()) / 1000)) * 1000 || 0);
+  const past = Math.floor((now - new Date(at).getTime()) / 1000);
+  return past < 1 ? withUnit(0, "s") : shortDuration(past * 1000);
 }
 
 /** A share of one as three decimals: score 0.729. */

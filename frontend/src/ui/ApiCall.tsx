@@ -37,10 +37,10 @@ export function Copyable({ text }: { text: string }) {
   const [copied, setCopied] = useState(false);
   const copy = () => void navigator.clipboard?.writeText(text).then(() => setCopied(true));
   return (
-    <div style={{ position: "relative" }}>
-      <pre className="code" tabIndex={0} style={{ paddingRight: 70 }}>{text}</pre>
+    <div className="copyable">
+      <pre className="code" tabIndex={0}>{text}</pre>
       {navigator.clipboard ? (
-        <button type="button" className="btn sml" style={{ position: "absolute", top: 5, right: 5 }} onClick={copy}>
+        <button type="button" className="btn sml" onClick={copy}>
           {copied ? t("ui.copied") : t("ui.copy")}
         </button>
       ) : null}

@@ -1,8 +1,70 @@
-// Alerts.
+// What needs a person: open alerts, what cleared lately, devices and nodes out of service.
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { PageHead } from "@/ui/Panel";
+import { alertsQuery, clearedAlertsQuery, overviewQuery } from "@/api/queries";
+import type { Overview } from "@/api/types";
+import { count } from "@/lib/format";
+import { ApiCall } from "@/ui/ApiCall";
+import { Answer } from "@/ui/ListLooks";
+import { Columns, PageHead, Panel } from "@/ui/Panel";
+import { type StateName, StateWord } from "@/ui/StateGlyph";
+import { AlertList } from "./AlertList";
 
 export function HealthPage() {
   const { t } = useTranslation();
-  return <div className="page"><PageHead title={t("app.nav.health")} /></div>;
+  const open = useQuery(alertsQuery);
+  const cleared = useQuery(clearedAlertsQuery);
+  const overview = useQuery(overviewQuery);
+  const many = open.data?.results.length ?? 0;
+  return (
+    <div className="page">
+      <PageHead title={t("health.title")} sub={open.data ? t("health.open", { count: many }) : null} actions={<ApiCall call={{ method: "GET", path: "/api/v1/alerts?open=true" }} />} />
+      <Columns parts={[1.6, 1]}>
+        <div className="stack">
+          <Panel title={t("health.needsPerson")} main={many > 0}>
+            <Answer query={open} loading={t("health.reading")}>
+              {(page) => (page.results.length > 0 ? <AlertList alerts={page.results} /> : <p className="mut">{t("health.calm")}</p>)}
+            </Answer>
+          </Panel>
+          <Panel title={t("health.cleared")}>
+            <Answer query={cleared} loading={t("health.reading")}>
+              {(page) => (page.results.length > 0 ? <AlertList alerts={page.results} /> : <p className="mut">{t("health.noneCleared")}</p>)}
+            </Answer>
+          </Panel>
+        </div>
+        <div className="stack">
+          <Answer query={overview} loading={t("health.reading")}>{(data) => <Counts overview={data} />}</Answer>
+        </div>
+      </Columns>
+    </div>
+  );
+}
+
+const NODE_STATES: readonly StateName[] = ["ready", "enrolled", "cordoned", "draining", "maintenance", "silent", "lost", "quarantined"];
+const DEVICE_STATES: readonly StateName[] = ["healthy", "suspect", "quarantined", "recovered", "missing", "unknown"];
+
+function Counts({ overview }: { overview: Overview }) {
+  const { t } = useTranslation();
+  return (
+    <div className="stack">
+      <Panel title={t("health.nodes")} meta={<Link to="/nodes">{t("health.all", { count: overview.nodes.total, total: count(overview.nodes.total) })}</Link>}>
+        <table><tbody>{NODE_STATES.map((state) => <Row key={state} state={state} number={overview.nodes[state] ?? 0} link />)}</tbody></table>
+      </Panel>
+      <Panel title={t("health.devices")} meta={<Link to="/map">{t("health.onMap")}</Link>}>
+        {overview.devices.total === 0 ? <p className="mut">{t("health.noDevices")}</p> : (
+          <table><tbody>{DEVICE_STATES.map((state) => <Row key={state} state={state} number={overview.devices[state] ?? 0} />)}</tbody></table>
+        )}
+      </Panel>
+    </div>
+  );
+}
+
+function Row({ state, number, link = false }: { state: StateName; number: number; link?: boolean }) {
+  return (
+    <tr>
+      <td><StateWord state={state} /></td>
+      <td className="r">{link && number > 0 ? <Link to="/nodes" search={{ state }}>{count(number)}</Link> : count(number)}</td>
+    </tr>
+  );
 }

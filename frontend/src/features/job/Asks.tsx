@@ -1,5 +1,5 @@
 // What a job asks for, in one line.
-import { useTranslation } from "react-i18next";
+import type { useTranslation } from "react-i18next";
 import type { JobSpec } from "@/api/types";
 import { exactMemory, memory } from "@/lib/format";
 import { memoryMib } from "./facts";

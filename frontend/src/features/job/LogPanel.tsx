@@ -1,5 +1,5 @@
 // The log of one attempt, live. Following stops when the reader scrolls up, and goes on at the end.
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useJobLog } from "@/api/logs";
 import type { Job } from "@/api/types";
@@ -22,7 +22,6 @@ export function LogPanel({ job }: { job: Job }) {
   useLayoutEffect(() => {
     if (follow && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [log.text, follow]);
-  useEffect(() => setFollow(true), [shown]);
 
   const onScroll = () => {
     const element = box.current;
@@ -32,7 +31,7 @@ export function LogPanel({ job }: { job: Job }) {
     <span className="row" style={{ gap: 14 }}>
       {log.text ? <span>{t("job.logSize", { bytes: count(log.offset) })}</span> : null}
       <span>{log.complete ? t("job.logComplete") : begun ? t("job.logLive") : ""}</span>
-      {job.attempt > 1 ? <Attempts last={job.attempt} shown={shown} onChoose={setAttempt} /> : null}
+      {job.attempt > 1 ? <Attempts last={job.attempt} shown={shown} onChoose={(chosen) => { setAttempt(chosen); setFollow(true); }} /> : null}
       <label className="row" style={{ gap: 5 }}>
         <input type="checkbox" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> {t("job.follow")}
       </label>

@@ -14,7 +14,7 @@ export function outcomeKey(job: Pick<Job, "status" | "exit_class" | "exit_code" 
 
 export function Outcome({ job }: { job: Job }) {
   const { t } = useTranslation();
-  const ran = span(job, Date.now());
+  const ran = job.finished_at ? span(job, Date.parse(job.finished_at)) : null;
   const sentence = t(`job.outcome.${outcomeKey(job)}`, { code: job.exit_code, signal: job.exit_signal, defaultValue: job.exit_class ?? "" });
   return (
     <section className="panel" style={job.status === "failed" ? { borderTop: "2px solid var(--crit)" } : undefined}>

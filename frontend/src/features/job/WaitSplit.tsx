@@ -34,11 +34,8 @@ export function WaitSplit({ job }: { job: Job }) {
 }
 
 function Parts({ list, total }: { list: readonly Wait[]; total: number }) {
-  let x = 0;
-  return list.map(({ part, ms }) => {
-    const width = total > 0 ? ((ms ?? 0) / total) * WIDTH : 0;
-    const at = x;
-    x += width;
-    return width > 0 ? <rect key={part} x={at} width={Math.max(1, width - 1)} height="12" fill={`var(${FILLS[part]})`} /> : null;
-  });
+  const width = (waits: readonly Wait[]) => (total > 0 ? (waits.reduce((sum, wait) => sum + (wait.ms ?? 0), 0) / total) * WIDTH : 0);
+  return list.map((wait, index) =>
+    wait.ms ? <rect key={wait.part} x={width(list.slice(0, index))} width={Math.max(1, width([wait]) - 1)} height="12" fill={`var(${FILLS[wait.part]})`} /> : null,
+  );
 }

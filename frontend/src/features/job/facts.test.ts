@@ -19,6 +19,10 @@ describe("waits", () => {
     const list = waits(job({ status: "pending", waits_ms: { held: 1000, pending: null, image_pull: null, start: null } }), T0 + 5000);
     expect(list.map((wait) => wait.ms)).toEqual([1000, 4000, null, null]);
   });
+  it("leave steps that are still to come open", () => {
+    const list = waits(job({ status: "pending", waits_ms: { held: 0, pending: 0, image_pull: 0, start: 0 } }), T0 + 5000);
+    expect(list.map((wait) => wait.ms)).toEqual([0, 5000, null, null]);
+  });
   it("stay as stored once the job runs", () => {
     const list = waits(job({ status: "running", waits_ms: { held: 0, pending: 10, image_pull: null, start: 20 } }), T0 + 5000);
     expect(list.map((wait) => wait.ms)).toEqual([0, 10, null, 20]);

@@ -21,14 +21,17 @@ export const WAIT_PARTS: readonly WaitPart[] = ["held", "pending", "image_pull",
 
 export interface Wait { part: WaitPart; ms: number | null }
 
-/** The stored waits; while the job still waits, the time since its last stored change belongs to what it does now. */
+/** The stored waits. While the job waits, the time since its last stored change belongs to what it does now, and later steps are still to come. */
 export function waits(job: Job, now: number): Wait[] {
   const stored = WAIT_PARTS.map((part) => ({ part, ms: job.waits_ms[part] }));
-  const current: WaitPart | null = job.status === "held" ? "held" : job.status === "pending" ? "pending" : null;
-  if (!current) return stored;
+  const current = job.status === "held" ? 0 : job.status === "pending" ? 1 : null;
+  if (current === null) return stored;
   const known = stored.reduce((sum, wait) => sum + (wait.ms ?? 0), 0);
   const missing = Math.max(0, now - Date.parse(job.submitted_at) - known);
-  return stored.map((wait) => (wait.part === current ? { ...wait, ms: (wait.ms ?? 0) + missing } : wait));
+  return stored.map((wait, index) => {
+    if (index === current) return { ...wait, ms: (wait.ms ?? 0) + missing };
+    return index > current && !wait.ms ? { ...wait, ms: null } : wait;
+  });
 }
 
 /** Memory as the normalised request holds it: MiB. Text stays as it was written. */

@@ -1,7 +1,7 @@
 // The job table: filters in the address, status chips, pages by cursor, cancel.
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { jobsQuery, overviewQuery, queuesQuery, rows } from "@/api/queries";
 import type { Job, JobStatus } from "@/api/types";
@@ -113,15 +113,17 @@ function Chosen({ label, onClear }: { label: string; onClear: () => void }) {
 
 const TYPING_MS = 250;
 
-/** The address follows what is typed, a moment later. */
+/** The address follows what is typed, a moment later; the field follows the address unless somebody types in it. */
 function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const { t } = useTranslation();
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (text === value) return undefined;
-    const timer = setTimeout(() => onChange(text), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text, value, onChange]);
-  return <input className="field" type="search" value={text} placeholder={t("jobs.search")} aria-label={t("jobs.search")} onChange={(event) => setText(event.target.value)} />;
+    if (field.current && document.activeElement !== field.current) field.current.value = value;
+  }, [value]);
+  const typed = (text: string) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => onChange(text.trim()), TYPING_MS);
+  };
+  return <input ref={field} className="field" type="search" defaultValue={value} placeholder={t("jobs.search")} aria-label={t("jobs.search")} onChange={(event) => typed(event.target.value)} />;
 }

@@ -15,11 +15,11 @@ export function SignInPage() {
   const { t, i18n } = useTranslation();
   return (
     <div className="signin">
-      <aside aria-hidden="true"><Channel /></aside>
+      <aside aria-hidden="true"><Mark /></aside>
       <main>
         <div className="signin-box">
-          <div className="signin-mark"><Mark size={30} /> <span>Headrace</span></div>
-          <h1>{t("signin.title")}</h1>
+          <div className="dim sm">Headrace</div>
+          <h1 style={{ marginTop: 2 }}>{t("signin.title")}</h1>
           <SignInForm />
           <div className="row sm" style={{ marginTop: 28, gap: 14 }}>
             {LANGUAGES.map((language) => (
@@ -52,7 +52,8 @@ function SignInForm() {
     try {
       await signIn(String(form.get("username")).trim(), String(form.get("password")));
       queries.clear();
-      await queries.ensureQueryData(meQuery);
+      const me = await queries.ensureQueryData(meQuery);
+      if (me.language) await changeLanguage(me.language.startsWith("zh") ? "zh-CN" : "en");
       await navigate({ href: next ?? "/" });
     } catch (error) {
       const { code, message } = asProblem(error);
@@ -71,22 +72,5 @@ function SignInForm() {
       {failure ? <div className="broken" role="alert"><b className="crit">{failure}</b></div> : null}
       <button type="submit" className="btn pri" disabled={busy}>{busy ? t("signin.busy") : t("signin.enter")}</button>
     </form>
-  );
-}
-
-/** The channel before the gate, as quiet lines. */
-function Channel() {
-  const lines = [0.16, 0.3, 0.44, 0.58, 0.72, 0.86];
-  return (
-    <svg width="100%" height="100%" viewBox="0 0 100 100" preserveAspectRatio="none">
-      <rect width="100" height="38" y="62" fill="var(--rail-2)" />
-      <rect width="100" height="22" y="78" fill="var(--rail-booked)" />
-      {lines.map((share) => (
-        <path key={share} d={`M0 ${62 + share * 38}C30 ${61 + share * 38} 60 ${63.5 + share * 38} 100 ${62 + share * 38}`} fill="none"
-          stroke="var(--rail-water)" strokeOpacity="0.35" vectorEffect="non-scaling-stroke" />
-      ))}
-      <path d="M0 62H100" stroke="var(--rail-water)" strokeWidth="1.5" vectorEffect="non-scaling-stroke" />
-      <path d="M72 18V84" stroke="var(--rail-ink)" strokeWidth="3" vectorEffect="non-scaling-stroke" />
-    </svg>
   );
 }

@@ -18,7 +18,7 @@ export function Funnel({ steps }: { steps: readonly FunnelStep[] }) {
       <svg width={width} height={steps.length * ROW + 4} role="img" aria-label={t("why.funnelLabel", { count: steps.length })}>
         {steps.map((step, index) => {
           const next = steps[index + 1];
-          const label = stepLabel(step, t);
+          const label = step.label || step.code;
           const fatal = step.left === 0 && index === steps.length - 1;
           return (
             <g key={`${step.code}-${index}`} transform={`translate(0 ${index * ROW})`} style={fatal ? { fontWeight: 600 } : undefined}>
@@ -45,9 +45,4 @@ const LONGEST = 27;
 
 function shortened(label: string): string {
   return label.length > LONGEST ? `${label.slice(0, LONGEST - 1)}…` : label;
-}
-
-/** The server's label, else the console's word for the code, else the code itself. */
-function stepLabel(step: FunnelStep, t: (key: string, options: { defaultValue: string }) => string): string {
-  return step.label || t(`why.filter.${step.code}`, { defaultValue: step.code });
 }

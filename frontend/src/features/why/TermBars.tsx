@@ -36,18 +36,17 @@ export function TermBars({ rows }: { rows: readonly ScoredRow[] }) {
   const room = Math.max(40, width - labels - SCORES);
   const scale = (ppm: number) => (ppm / max) * room;
   const firstTerms = rows.find((row) => row.terms.length > 0)?.terms ?? [];
-  let y = 2;
+  const heights = rows.map((row) => ROW + (row.note ? NOTE : 0));
+  const top = (index: number) => 2 + heights.slice(0, index).reduce((sum, height) => sum + height, 0);
   return (
     <div ref={ref}>
       <TermKey terms={firstTerms} />
-      <svg width={width} height={2 + rows.reduce((sum, row) => sum + ROW + (row.note ? NOTE : 0), 0)} role="img"
+      <svg width={width} height={top(rows.length)} role="img"
         aria-label={t("why.barsLabel", { rows: rows.map((row) => `${row.name} ${row.score_ppm == null ? t("ui.unknown") : score(row.score_ppm)}`).join(", ") })}>
         {rows.map((row, index) => {
-          const at = y;
-          y += ROW + (row.note ? NOTE : 0);
           const parts = segments(row.terms);
           return (
-            <g key={row.key} transform={`translate(0 ${at})`}>
+            <g key={row.key} transform={`translate(0 ${top(index)})`}>
               <text y="14" style={{ fill: "var(--ink)", fontSize: 12, fontWeight: index === 0 ? 600 : 400 }}>{row.name}</text>
               <rect x={labels} y="3" width={room} height="17" fill="var(--track)" />
               {parts.map((part) => (

@@ -1,7 +1,9 @@
 // The arithmetic of the fragment picture: what is free in which piece, what the job needs, how much is missing.
 import type { FragmentPicture } from "@/api/types";
 
-export type Vessel = FragmentPicture["devices"][number];
+type Drawn = FragmentPicture["devices"][number];
+/** A device whose size is known; one of unknown size cannot be drawn to scale. */
+export type Vessel = Drawn & { total_mib: number };
 
 export interface PictureFacts {
   /** Vessels with a free piece, largest first as they come; then those without. */
@@ -23,15 +25,16 @@ export interface PictureFacts {
 const PIECE_SHARE = 0.01;
 
 export function pictureFacts(picture: FragmentPicture): PictureFacts {
+  const devices = picture.devices.filter((device): device is Vessel => device.total_mib != null);
   const hasPiece = (vessel: Vessel) => vessel.free_mib > vessel.total_mib * PIECE_SHARE;
-  const partly = picture.devices.filter(hasPiece);
+  const partly = devices.filter(hasPiece);
   const largest = partly.reduce<Vessel | null>((best, vessel) => (best && best.free_mib >= vessel.free_mib ? best : vessel), null);
-  const maxMib = Math.max(1, ...picture.devices.map((vessel) => vessel.total_mib));
+  const maxMib = Math.max(1, ...devices.map((vessel) => vessel.total_mib));
   const needMib = picture.request_mib + picture.safety_mib;
   const largestMib = largest?.free_mib ?? 0;
   return {
     partly,
-    full: picture.devices.filter((vessel) => !hasPiece(vessel)),
+    full: devices.filter((vessel) => !hasPiece(vessel)),
     freeMib: partly.map((vessel) => vessel.free_mib),
     freeTotalMib: partly.reduce((sum, vessel) => sum + vessel.free_mib, 0),
     largestMib,
@@ -67,6 +70,6 @@ export function layoutVessels(facts: PictureFacts, roomPx: number, phone: boolea
   const partly = facts.partly.slice(0, fits);
   const joints = Math.max(1, partly.length - 1);
   const wide = Math.max(36, Math.min(base.wide, Math.floor((room - 8 * joints) / Math.max(1, partly.length))));
-  const gap = Math.max(8, Math.min(base.gap, (room - wide * partly.length) / joints));
+  const gap = Math.max(8, Math.min(base.gap, Math.floor((room - wide * partly.length) / joints)));
   return { ...base, wide, gap, shown: [...partly, ...full], hidden: facts.full.length - full.length + count - partly.length };
 }

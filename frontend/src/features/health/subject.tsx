@@ -1,0 +1,45 @@
+// Who an alert is about, as a link, and what it says in words.
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { Alert } from "@/api/types";
+import { decimal, withUnit } from "@/lib/format";
+import type { StateName } from "@/ui/StateGlyph";
+
+type Translate = ReturnType<typeof useTranslation>["t"];
+
+const GLYPHS: Record<string, StateName> = {
+  "node-silent": "silent", "node-lost": "missing", "duplicate-machine": "quarantined", "device-quarantined": "quarantined",
+  "device-missing": "missing", "device-unreadable": "unknown", "device-recovered": "recovered",
+};
+
+export function alertGlyph(alert: Pick<Alert, "code" | "severity">): StateName {
+  return GLYPHS[alert.code] ?? (alert.severity === "critical" ? "quarantined" : "suspect");
+}
+
+const MICROSECONDS_PER_MS = 1000;
+
+/** The sentence of an alert; codes the console does not know yet are shown as they are. */
+export function alertText(alert: Pick<Alert, "code" | "details">, t: Translate): string {
+  const { offset_us: offset, reason, times } = alert.details;
+  const values = {
+    offset: typeof offset === "number" ? withUnit(decimal(offset / MICROSECONDS_PER_MS, 0), "ms") : t("ui.unknown"),
+    reason: typeof reason === "string" && reason !== "" ? reason : t("ui.unknown"),
+    times: typeof times === "number" ? times : t("ui.unknown"),
+    defaultValue: alert.code,
+  };
+  return t(`health.code.${alert.code}`, values);
+}
+
+export function AlertSubject({ alert }: { alert: Alert }): ReactNode {
+  const { t } = useTranslation();
+  const { name, node, index } = alert.details;
+  const id = Number(alert.subject_id);
+  const called = typeof name === "string" ? name : `#${alert.subject_id}`;
+  if (alert.subject_type === "node") return <Link to="/nodes/$id" params={{ id }}>{typeof name === "string" ? name : t("health.node", { id })}</Link>;
+  if (alert.subject_type === "job") return <Link to="/jobs/$id" params={{ id }}>{called}</Link>;
+  if (alert.subject_type === "device" && typeof node === "number") {
+    return <Link to="/nodes/$id" params={{ id: node }}>{t("health.device", { node: typeof name === "string" ? name : node, index: typeof index === "number" ? index : "?" })}</Link>;
+  }
+  return <>{alert.subject_type} {called}</>;
+}
