@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from agent import protocol
+from controlplane.agentapi.compat import check_version
 from controlplane.base.problems import FieldError, Problem
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -23,10 +24,6 @@ REPORT_LIMIT = 8 * 1024 * 1024
 LOG_LIMIT = 4 * 1024 * 1024
 _CHUNK = 64 * 1024
 _INT64 = 2**63
-
-
-class _Envelope(msgspec.Struct):
-    version: int
 
 
 def read_bytes(request: HttpRequest, *, limit: int) -> bytes:
@@ -73,17 +70,6 @@ def decode(body: bytes, type_: type[T]) -> T:
         return protocol.decode(body, type_)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _decode_repaired(body, type_)
-
-
-def check_version(body: bytes) -> None:
-    """426 for a version that this server does not speak, naming those it does."""
-    try:
-        version = msgspec.json.decode(body, type=_Envelope).version
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return
-    if not protocol.OLDEST_SUPPORTED_VERSION <= version <= protocol.VERSION:
-        params = {"version": version, "oldest": protocol.OLDEST_SUPPORTED_VERSION, "newest": protocol.VERSION}
-        raise Problem(426, "unsupported-version", message=_VERSION, params=params)
 
 
 def _decode_repaired(body: bytes, type_: type[T]) -> T:
@@ -137,8 +123,4 @@ def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
     return typing.get_type_hints(struct)
 
 
-_VERSION = _(
-    "This server speaks protocol versions %(oldest)s to %(newest)s, not %(version)s. "
-    "Upgrade the server before the agents."
-)
 _ENCODING = _("Content-Encoding %(encoding)s is not supported; send gzip or nothing.")
