@@ -203,7 +203,7 @@ def ensure_pip() -> None:
 
 
 def has_own_pip() -> bool:
-    return (VENV / "bin" / "pip").exists()
+    return (VENV / "bin" / "pip3").exists()
 
 
 def pip_command() -> list[str]:
