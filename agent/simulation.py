@@ -141,6 +141,7 @@ class Simulation:
         for thread in threads:
             thread.join(timeout=1.0)
         self._timetable.close()
+        self._transport.close()
 
     def stop(self) -> None:
         """Ask run() to return; safe in a signal handler."""

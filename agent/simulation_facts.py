@@ -31,7 +31,8 @@ def node_facts(node: SimNode, machine_id: str) -> Facts:
         runtimes=[Runtime(name="podman", version="4.9.4")],
         devices=_devices(node.devices, node, machine_id) if node.devices else [],
         links=_links(node.devices, node) if node.devices else [],
-        labels=dict(node.labels),
+        # Jobs that do not name it are kept off: nobody's real work may only seem to run.
+        labels={**node.labels, "simulated": "true"},
         node_set=node.node_set,
         isolates_users=True,
         simulated=True,

@@ -25,7 +25,8 @@ def test_a_job_runs_on_its_cores_and_its_exit_code_and_log_arrive(
 ) -> None:
     agent.start()
     cpu = max(os.sched_getaffinity(0))
-    code = "import os; e = os.environ; print(sorted(os.sched_getaffinity(0)), e['HEADRACE_JOB'], os.getcwd() == e['HOME'])"
+    code = "import os; e = os.environ; print(sorted(os.sched_getaffinity(0)), e['HEADRACE_JOB'],"
+    code += " os.getcwd() == e['HOME'])"
     server.want(assignment(1, PYTHON, "-c", f"{code}; raise SystemExit(7)", cpus=[cpu]))
     state = server.wait_task(1, TaskPhase.ENDED)
     assert (state.exit_code, state.reason, state.cpus) == (7, ExitReason.EXITED, [cpu])
@@ -39,7 +40,8 @@ def test_a_job_runs_on_its_cores_and_its_exit_code_and_log_arrive(
 def test_the_first_report_says_what_the_node_is(server: ControlPlane, agent: AgentProcess) -> None:
     agent.options = ("--labels", "rack=9", "--node-set", "lab", "--reserved-cpus", "0")
     agent.start()
-    report = eventually(lambda: server.reports and server.reports[0])
+    eventually(lambda: server.reports)
+    report = server.reports[0]
     facts = report.facts
     assert facts is not None and facts.cpus and facts.memory_mib > 0
     assert (facts.labels, facts.node_set, facts.reserved_cpus) == ({"rack": "9"}, "lab", [0])
@@ -90,7 +92,8 @@ def test_a_killed_agent_finds_its_job_again_and_its_exit_code(
     running = server.wait_task(1, TaskPhase.RUNNING)
     agent.end(signal.SIGKILL)
     agent.start()
-    adopted = eventually(lambda: (s := server.task(1, TaskPhase.RUNNING)) and s.adopted and s)
+    eventually(lambda: (s := server.task(1, TaskPhase.RUNNING)) and s.adopted)
+    adopted = server.wait_task(1, TaskPhase.RUNNING)
     assert (adopted.pid, adopted.started_at_ms) == (running.pid, running.started_at_ms)
     gate.touch()
     ended = server.wait_task(1, TaskPhase.ENDED)
