@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from controlplane.accounts.permissions import Action, permission_for
 from controlplane.accounts.scoping import visible_to
 from controlplane.base.problems import not_found
-from queues.api.caller import caller
+from inventory.api.caller import caller
 from queues.events import event_text
 from queues.models import Job, JobEvent, JobStatus
 

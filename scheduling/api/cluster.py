@@ -13,7 +13,7 @@ from controlplane.accounts.permissions import Action, permission_for
 from controlplane.accounts.scoping import visible_to
 from controlplane.base.api import PAGE_PARAMETERS, etag_of, not_modified, page, page_of, with_etag
 from controlplane.base.problems import not_found
-from queues.api.caller import caller
+from inventory.api.caller import caller
 from queues.models import Job
 from scheduling.api.cluster_serializers import (
     CycleSerializer,

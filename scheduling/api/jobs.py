@@ -24,7 +24,7 @@ from controlplane.base.api import (
     read_query,
 )
 from controlplane.base.problems import invalid, not_found
-from queues.api.caller import caller
+from inventory.api.caller import caller
 from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, submit
 from scheduling.api.requests import JOB_REQUEST
