@@ -20,6 +20,7 @@ LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.NODE_NOT_READY: _("Node ready"),
     ReasonCode.NODE_EXCLUDED: _("Not to be avoided"),
     ReasonCode.OBSERVE_ONLY: _("May run jobs"),
+    ReasonCode.SIMULATED: _("Not only simulated"),
     ReasonCode.NODE_SET: _("Node set"),
     ReasonCode.LABELS: _("Labels"),
     ReasonCode.NO_DEVICES: _("Has accelerators"),
@@ -47,6 +48,10 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
     ReasonCode.OBSERVE_ONLY: (
         _("The nodes that are left are only observed and run no jobs."),
         _("The nodes that are left are only observed and run no jobs."),
+    ),
+    ReasonCode.SIMULATED: (
+        _("The nodes that are left are simulated: they take only jobs with the label simulated=true."),
+        _("The nodes that are left are simulated: they take only jobs with the label simulated=true."),
     ),
     ReasonCode.NODE_SET: (
         _("No ready node belongs to a node set that this job asks for."),

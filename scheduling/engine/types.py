@@ -13,6 +13,8 @@ from enum import IntEnum, StrEnum
 WHOLE_MILLI = 1000
 PPM = 1_000_000
 UNKNOWN = -1
+# The label of simulated nodes, and what a job names that is meant for them.
+SIMULATED = ("simulated", "true")
 
 
 class CpuClass(StrEnum):
@@ -55,6 +57,7 @@ class ReasonCode(StrEnum):
     NODE_NOT_READY = "node-not-ready"
     NODE_EXCLUDED = "node-excluded"
     OBSERVE_ONLY = "observe-only"
+    SIMULATED = "simulated"
     NODE_SET = "node-set"
     LABELS = "labels"
     NO_DEVICES = "no-devices"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from scheduling.engine.modelnames import matches
 from scheduling.engine.types import (
+    SIMULATED,
     DeviceHealth,
     DeviceInfo,
     EnginePolicy,
@@ -59,6 +60,7 @@ def node_allows(node: NodeInfo, request: Request) -> bool:
         and node.node not in request.excluded_nodes
         and (not request.node_sets or node.node_set in request.node_sets)
         and all(pair in node.labels for pair in request.node_labels)
+        and (SIMULATED in node.labels) <= (SIMULATED in request.node_labels)
     )
 
 

@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from scheduling.engine.types import DeviceHealth, FilterCount, NodeInfo, ReasonCode, Refusal, Request
+from scheduling.engine.types import (
+    SIMULATED,
+    DeviceHealth,
+    FilterCount,
+    NodeInfo,
+    ReasonCode,
+    Refusal,
+    Request,
+)
 from tests.engine.build import GIB, POLICY, cpus, decide, device, node, shared
 
 ONE = Request(devices=1)
@@ -15,6 +23,8 @@ REFUSED = [
     (ReasonCode.NODE_NOT_READY, node(1, not_ready="silent"), Request()),
     (ReasonCode.NODE_EXCLUDED, node(1), Request(excluded_nodes=(1,))),
     (ReasonCode.OBSERVE_ONLY, node(1, observe_only=True), Request()),
+    (ReasonCode.SIMULATED, node(1, labels=(SIMULATED,)), Request()),
+    (ReasonCode.LABELS, node(1), Request(node_labels=(SIMULATED,))),
     (ReasonCode.NODE_SET, node(1, node_set="b"), Request(node_sets=("a",))),
     (ReasonCode.NODE_SET, node(1), Request(node_sets=("a",))),
     (ReasonCode.LABELS, node(1, labels=(("disk", "hdd"),)), Request(node_labels=(("disk", "nvme"),))),

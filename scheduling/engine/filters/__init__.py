@@ -24,6 +24,7 @@ from scheduling.engine.filters import (
     node_ready,
     node_set,
     observe_only,
+    simulated,
 )
 from scheduling.engine.filters.cut import Cut, cut_of
 from scheduling.engine.frame import Frame
@@ -43,6 +44,7 @@ BEFORE_DEVICES: tuple[tuple[ReasonCode, NodeFilter], ...] = (
     (node_ready.CODE, node_ready.keeps),
     (excluded.CODE, excluded.keeps),
     (observe_only.CODE, observe_only.keeps),
+    (simulated.CODE, simulated.keeps),
     (node_set.CODE, node_set.keeps),
     (labels.CODE, labels.keeps),
 )

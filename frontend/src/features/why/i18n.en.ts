@@ -28,6 +28,7 @@ export default {
     "node-not-ready": "a ready node",
     "node-excluded": "a node it need not avoid",
     "observe-only": "a node that may run jobs",
+    "simulated": "a node that is not simulated",
     "node-set": "its node set",
     "labels": "a node with its labels",
     "no-devices": "a node with accelerators",

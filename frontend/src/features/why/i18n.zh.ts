@@ -27,6 +27,7 @@ export default {
     "node-not-ready": "就绪的节点",
     "node-excluded": "无须避开的节点",
     "observe-only": "可运行作业的节点",
+    "simulated": "非模拟节点",
     "node-set": "指定的节点集",
     "labels": "带指定标签的节点",
     "no-devices": "带加速卡的节点",
