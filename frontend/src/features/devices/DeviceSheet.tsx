@@ -9,8 +9,9 @@ import { JobLink } from "@/features/nodes/JobLink";
 import { LevelScale } from "@/features/nodes/LevelScale";
 import { SheetSection, SideSheet } from "@/features/nodes/SideSheet";
 import { evidenceLines } from "@/features/nodes/pure/facts";
+import { Ago } from "@/features/nodes/Ago";
 import { useServerNow } from "@/features/nodes/useServerNow";
-import { age, count, decimal, gib, memory, percent, power, shortTime, withUnit } from "@/lib/format";
+import { count, decimal, gib, memory, percent, power, shortTime, withUnit } from "@/lib/format";
 import { Answer, Loading } from "@/ui/ListLooks";
 import { StateWord } from "@/ui/StateGlyph";
 import { Known, None, Unknown } from "@/ui/Words";
@@ -87,14 +88,13 @@ function MemorySection({ device }: { device: Device }) {
   const used = device.reading?.memory_used_mib ?? null;
   const extra = [
     device.foreign_mib ? t("devices.foreign", { size: memory(device.foreign_mib) }) : "",
-    device.memory_reserved_mib ? t("devices.reserved", { size: memory(device.memory_reserved_mib) }) : "",
     device.memory_total_mib === null ? t("devices.totalUnknown") : "",
   ].filter((part) => part !== "");
   return (
     <SheetSection title={t("devices.memory")} note={t("devices.watched")}>
       <LevelScale
         label={t("devices.memory")} total={device.memory_total_mib} booked={device.booked.memory_mib} measured={used}
-        foreign={device.foreign_mib ?? 0} gate={memoryGate(device)} unit="GiB" figure={memory} axis={{ per: MIB_PER_GIB, text: gib }}
+        foreign={device.foreign_mib ?? 0} gate={memoryGate(device)} unit="GiB" figure={(mib) => (mib === 0 ? withUnit(0, "GiB") : memory(mib))} axis={{ per: MIB_PER_GIB, text: gib }}
       />
       {extra.length > 0 ? <div className="sm mut">{extra.join(" · ")}</div> : null}
     </SheetSection>
@@ -127,7 +127,7 @@ function Readings({ device }: { device: Device }) {
       <Reading name={t("devices.use")} value={reading?.utilization_pct} format={(value) => percent(value, 0)} />{" · "}
       {reading?.temperature_c == null ? <>{t("devices.temperature")} <Unknown /></> : withUnit(decimal(reading.temperature_c, 0), "°C")}{" · "}
       {watts === null ? <>{t("devices.power")} <Unknown /></> : <>{power(Math.round(watts))}{limit === null ? "" : ` ${t("devices.ofLimit", { limit: power(limit) })}`}</>}
-      {reading ? <span className="dim"> · {t("devices.readAgo", { age: age(reading.at, now) })}</span> : null}
+      {reading ? <span className="dim"> · {t("devices.readAt")} <Ago at={reading.at} now={now} /></span> : null}
     </div>
   );
 }
@@ -176,7 +176,7 @@ function Largest({ device, fits }: { device: Device; fits: DeviceFits }) {
   const { alone_mib: alone, shared_mib: shared } = fits.largest;
   if (!alone && !shared) {
     const isIn = device.health === "healthy" || device.health === "suspect";
-    return <div>{isIn ? t("devices.nothingNow") : t("devices.nothing", { state: t(`ui.state.${device.health}`) })}</div>;
+    return <div>{isIn ? t("devices.nothingNow") : t("devices.nothing", { state: t(`ui.state.${device.health}`).toLowerCase() })}</div>;
   }
   const parts: ReactNode[] = [
     alone ? t("devices.alone", { size: memory(alone) }) : null,
@@ -219,6 +219,7 @@ function HardwareSection({ device }: { device: Device }) {
     <SheetSection title={t("devices.hardware")} note={device.vendor}>
       <dl className="facts sm">
         <dt>{t("devices.identity")}</dt><dd className="mono">{device.uuid ?? device.identity}</dd>
+        <dt>{t("devices.reserved")}</dt><dd><Known value={device.memory_reserved_mib} format={memory} /></dd>
         <dt>{t("devices.driver")}</dt><dd><Known value={device.driver_version} format={(value) => value} /></dd>
         <dt>{t("devices.units")}</dt><dd><Known value={device.compute_units} format={count} /></dd>
         <dt>{t("devices.peak")}</dt>

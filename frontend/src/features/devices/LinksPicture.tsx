@@ -2,15 +2,16 @@
 import { useTranslation } from "react-i18next";
 import type { Device, DeviceLink, NodeDetail } from "@/api/types";
 import { NB, cpuRanges, decimal, memory } from "@/lib/format";
+import { useWidth } from "@/lib/useWidth";
 import { bestLink, commonSwitch, isPcie, linkFact, numaSlots, placeSlots, type LinkFact, type PlacedDevice, type PlacedSlot } from "./pure/links";
 import { levelOf } from "./pure/level";
 
-const WIDTH = 390;
+const MOST_PX = 560;
 const TOP = 62;
 const VESSEL = { width: 22, height: 34 } as const;
 const FLOOR = TOP + VESSEL.height;
 const BOX = { top: 106, height: 42 } as const;
-const LABEL_PX = 6.2;
+const LABEL_PX = 5.7;
 
 const speed = (value: number): string => `${Number.isInteger(value) ? String(value) : decimal(value, 1)}${NB}GB/s`;
 
@@ -21,15 +22,15 @@ export function linkWords(fact: LinkFact): string {
   return `${fact.name} · ${String(fact.lanes)} × ${speed(fact.bandwidthGbS / fact.lanes)}`;
 }
 
-function Switch({ link, devices, own }: { link: DeviceLink; devices: readonly PlacedDevice[]; own: number | null }) {
+function Switch({ link, devices, own, width }: { link: DeviceLink; devices: readonly PlacedDevice[]; own: number | null; width: number }) {
   const { name, bandwidthGbS } = linkFact(link);
   return (
     <>
       {devices.map(({ device, x }) => (
         <path key={device.id} d={`M${String(x)} ${String(TOP)}V27`} stroke={device.id === own ? "var(--water)" : "var(--booked-edge)"} strokeWidth={device.id === own ? 5 : 2.5} />
       ))}
-      <rect x="30" y="8" width={WIDTH - 60} height="19" fill="var(--water-soft)" stroke="var(--booked-edge)" />
-      <text x={WIDTH / 2} y="21.5" textAnchor="middle" className="k">
+      <rect x="30" y="8" width={width - 60} height="19" fill="var(--water-soft)" stroke="var(--booked-edge)" />
+      <text x={width / 2} y="21.5" textAnchor="middle" className="k">
         {name}{bandwidthGbS === null ? "" : ` · ${speed(bandwidthGbS)}`}
       </text>
     </>
@@ -125,28 +126,29 @@ function NumaBox({ placed }: { placed: PlacedSlot }) {
     <g>
       <title>{words}</title>
       <rect x={x} y={BOX.top} width={width} height={BOX.height} fill="none" stroke="var(--line-strong)" strokeDasharray={slot.node ? undefined : "3 2"} />
-      <text x={x + 8} y="122" className="k">{fitted(slot.numa === null ? t("nodes.numaUnknown") : t("nodes.numa", { id: slot.numa }), width - 14)}</text>
-      <text x={x + 8} y="138" className="d">{fitted(words, width - 14)}</text>
+      <text x={x + 8} y="122" className="k">{fitted(slot.numa === null ? t("nodes.numaUnknown") : t("nodes.numa", { id: slot.numa }), width - 12)}</text>
+      <text x={x + 8} y="138" className="d">{fitted(words, width - 10)}</text>
     </g>
   );
 }
 
-function Key({ own, best, hops }: { own: boolean; best: LinkFact | null; hops: boolean }) {
+function Key({ best, hops }: { best: LinkFact | null; hops: boolean }) {
   const { t } = useTranslation();
+  const from = best ? 150 : 0;
   return (
     <g transform="translate(0 166)">
-      {best && own ? (
+      {best ? (
         <>
           <path d="M0 -4h20" stroke="var(--water)" strokeWidth="4" />
           <text x="26">{t("devices.thisDevice", { link: best.name })}</text>
         </>
       ) : null}
-      <path d="M150 -4h20" stroke="var(--ink-3)" strokeWidth="1.5" />
-      <text x="176">{t("devices.pcie")}</text>
+      <path d={`M${String(from)} -4h20`} stroke="var(--ink-3)" strokeWidth="1.5" />
+      <text x={from + 26}>{t("devices.pcie")}</text>
       {hops ? (
         <>
-          <path d="M270 -4h20" stroke="var(--ink-3)" strokeDasharray="2 2" />
-          <text x="296">{t("devices.numaHop")}</text>
+          <path d={`M${String(from + 120)} -4h20`} stroke="var(--ink-3)" strokeDasharray="2 2" />
+          <text x={from + 146}>{t("devices.numaHop")}</text>
         </>
       ) : null}
     </g>
@@ -156,23 +158,31 @@ function Key({ own, best, hops }: { own: boolean; best: LinkFact | null; hops: b
 /** `own` is the device the sheet is about; null shows the node as a whole. */
 export function LinksPicture({ node, own }: { node: NodeDetail; own: number | null }) {
   const { t } = useTranslation();
-  const slots = placeSlots(numaSlots(node.devices, node.numa), WIDTH);
+  const [ref, room] = useWidth<HTMLDivElement>(390);
+  const width = Math.min(MOST_PX, room);
+  const slots = placeSlots(numaSlots(node.devices, node.numa), width);
   const devices = slots.flatMap((slot) => slot.devices);
   const direct = node.links.filter((link) => !isPcie(link.kind));
   const hub = commonSwitch(node.devices, node.links);
   const least = Math.min(...slots.map((slot) => slot.width / Math.max(1, slot.devices.length)));
-  const width = Math.max(4, Math.min(VESSEL.width, least - 4));
+  const vessel = Math.max(4, Math.min(VESSEL.width, least - 4));
   const best = own === null ? null : bestLink(own, node.links);
   return (
-    <svg width="100%" viewBox={`0 0 ${String(WIDTH)} 172`} style={{ maxWidth: 640 }} role="img" aria-label={t("devices.linksLabel", { count: node.links.length })}>
-      {hub ? <Switch link={hub} devices={devices} own={own} /> : <Arcs links={direct.length > 0 ? direct : node.links} devices={devices} own={own} />}
-      {slots.map((placed, i) => <NumaBox key={i} placed={placed} />)}
-      {slots.slice(1).map((placed, i) => {
-        const before = slots[i] as PlacedSlot;
-        return <path key={i} d={`M${String(before.x + before.width)} 127H${String(placed.x)}`} stroke="var(--ink-3)" strokeDasharray="2 2" />;
-      })}
-      {devices.map(({ device, x }) => <DeviceVessel key={device.id} device={device} x={x} width={width} isOwn={device.id === own} />)}
-      <Key own={own !== null} best={best ? linkFact(best) : null} hops={slots.length > 1} />
-    </svg>
+    <div ref={ref}>
+      <svg width={width} height="172" role="img" aria-label={t("devices.linksLabel", { count: node.links.length })}>
+        {hub ? (
+          <Switch link={hub} devices={devices} own={own} width={width} />
+        ) : (
+          <Arcs links={direct.length > 0 ? direct : node.links} devices={devices} own={own} />
+        )}
+        {slots.map((placed, i) => <NumaBox key={i} placed={placed} />)}
+        {slots.slice(1).map((placed, i) => {
+          const before = slots[i] as PlacedSlot;
+          return <path key={i} d={`M${String(before.x + before.width)} 127H${String(placed.x)}`} stroke="var(--ink-3)" strokeDasharray="2 2" />;
+        })}
+        {devices.map(({ device, x }) => <DeviceVessel key={device.id} device={device} x={x} width={vessel} isOwn={device.id === own} />)}
+        <Key best={best ? linkFact(best) : null} hops={slots.length > 1} />
+      </svg>
+    </div>
   );
 }

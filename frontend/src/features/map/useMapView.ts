@@ -14,13 +14,10 @@ export function useMapView(): readonly [MapView, ChangeView] {
       // The router's address, not the rendered one: two changes may come before the next render.
       void navigate({
         to: "/map", replace,
-        search: (_: Record<string, unknown>) => textual(viewSearch({ ...parseView(window.location.search), ...part })),
+        search: () => viewSearch({ ...parseView(window.location.search), ...part }),
       });
     },
     [navigate],
   );
   return [view, change];
 }
-
-const textual = (entries: Record<string, string | number>): Record<string, string> =>
-  Object.fromEntries(Object.entries(entries).map(([key, value]) => [key, String(value)]));

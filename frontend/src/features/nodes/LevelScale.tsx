@@ -1,9 +1,9 @@
 // A level bar with its figures above and a scale below: booked wide, measured narrow, the limit a dashed post.
 import { useTranslation } from "react-i18next";
 import { percent } from "@/lib/format";
+import { useWidth } from "@/lib/useWidth";
 import { niceStep } from "@/ui/StaffGauge";
 
-const WIDTH = 390;
 const BAR = { top: 18, height: 22, inner: 25, innerHeight: 8 } as const;
 const END_ROOM = 46;
 
@@ -29,17 +29,25 @@ interface Ticks {
   readonly minor: readonly number[];
 }
 
+/** Labelled step of a scale: quarters where they are whole, else a round step. */
+export function scaleStep(total: number, per: number): number {
+  const quarter = total / per / 4;
+  return (Number.isInteger(quarter) ? quarter : niceStep(total / per)) * per;
+}
+
 /** Marks of the scale in values: labelled steps, and halves between them. */
 export function scaleTicks(total: number, per: number): Ticks {
-  const step = niceStep(total / per) * per;
+  const step = scaleStep(total, per);
   const count = Math.floor(total / step + 1e-9);
   const major = Array.from({ length: count + 1 }, (_, i) => i * step);
   const minor = Array.from({ length: count + 1 }, (_, i) => (i + 0.5) * step).filter((value) => value < total);
   return { major, minor };
 }
 
-function Axis({ total, unit, axis }: Pick<LevelScaleProps, "unit" | "axis"> & { total: number }) {
-  const scale = WIDTH / total;
+type Sized = LevelScaleProps & { readonly total: number; readonly width: number };
+
+function Axis({ total, width, unit, axis }: Sized) {
+  const scale = width / total;
   const { major, minor } = scaleTicks(total, axis.per);
   const isNearEnd = (value: number): boolean => (total - value) * scale < END_ROOM;
   return (
@@ -53,18 +61,18 @@ function Axis({ total, unit, axis }: Pick<LevelScaleProps, "unit" | "axis"> & { 
           {axis.text(value)}
         </text>
       ))}
-      <text x={WIDTH} y="59" textAnchor="end" className="d">{axis.text(total)}{"\u202f"}{unit}</text>
+      <text x={width} y="59" textAnchor="end" className="d">{axis.text(total)}{"\u202f"}{unit}</text>
     </>
   );
 }
 
-function Gate({ at, share }: { at: number; share: number }) {
+function Gate({ at, share, width }: { at: number; share: number; width: number }) {
   const { t } = useTranslation();
-  const isLate = at > 320;
+  const isLate = at > width - 70;
   return (
     <>
       <path d={`M${String(at)} 15v28`} stroke="var(--signal)" strokeWidth="1.5" strokeDasharray="3 2" />
-      <text x={isLate ? Math.min(WIDTH, at + 4) : at + 4} y="11" textAnchor={isLate ? "end" : "start"} style={{ fill: "var(--signal)" }}>
+      <text x={isLate ? Math.min(width, at + 4) : at + 4} y="11" textAnchor={isLate ? "end" : "start"} style={{ fill: "var(--signal)" }}>
         {t("nodes.alertAt", { share: percent(share * 100, 0) })}
       </text>
     </>
@@ -85,18 +93,18 @@ function Figures({ booked, measured, gate, figure }: Pick<LevelScaleProps, "book
   );
 }
 
-function Bars({ total, booked, measured, foreign = 0, gate }: LevelScaleProps & { total: number }) {
-  const scale = WIDTH / total;
-  const span = (value: number): number => Math.max(0, Math.min(WIDTH, value * scale));
+function Bars({ total, width, booked, measured, foreign = 0, gate }: Sized) {
+  const scale = width / total;
+  const span = (value: number): number => Math.max(0, Math.min(width, value * scale));
   const limit = gate == null || booked <= 0 ? null : booked * gate;
   // Above the gate of a booking, or above the booking where there is no gate, the measured part is a person's business.
   const from = limit ?? booked;
   const over = measured !== null && measured > from ? span(measured) - span(from) : 0;
   return (
     <>
-      <rect y={BAR.top} width={WIDTH} height={BAR.height} fill="var(--track)" />
+      <rect y={BAR.top} width={width} height={BAR.height} fill="var(--track)" />
       <rect y={BAR.top} width={span(booked)} height={BAR.height} fill="var(--booked)" />
-      {foreign > 0 ? <rect x={WIDTH - span(foreign)} y={BAR.top} width={span(foreign)} height={BAR.height} fill="url(#hatch)" /> : null}
+      {foreign > 0 ? <rect x={width - span(foreign)} y={BAR.top} width={span(foreign)} height={BAR.height} fill="url(#hatch)" /> : null}
       {measured === null ? null : <rect y={BAR.inner} width={span(measured)} height={BAR.innerHeight} fill="var(--water)" />}
       {over > 0 ? <rect x={span(from)} y={BAR.inner} width={over} height={BAR.innerHeight} fill="var(--signal-fill)" /> : null}
     </>
@@ -105,16 +113,20 @@ function Bars({ total, booked, measured, foreign = 0, gate }: LevelScaleProps & 
 
 export function LevelScale(props: LevelScaleProps) {
   const { total, booked, gate } = props;
+  const [ref, width] = useWidth<HTMLDivElement>(390);
+  const isScaled = total !== null && total > 0;
   return (
-    <svg width="100%" viewBox={`0 0 ${String(WIDTH)} ${total === null ? "14" : "62"}`} style={{ maxWidth: 640 }} role="img" aria-label={props.label}>
-      <Figures {...props} />
-      {total === null || total <= 0 ? null : (
-        <>
-          <Bars {...props} total={total} />
-          {gate == null || booked <= 0 ? null : <Gate at={(WIDTH / total) * booked * gate} share={gate} />}
-          <Axis {...props} total={total} />
-        </>
-      )}
-    </svg>
+    <div ref={ref}>
+      <svg width={width} height={isScaled ? 62 : 14} role="img" aria-label={props.label}>
+        <Figures {...props} />
+        {isScaled ? (
+          <>
+            <Bars {...props} total={total} width={width} />
+            {gate == null || booked <= 0 ? null : <Gate at={(width / total) * booked * gate} share={gate} width={width} />}
+            <Axis {...props} total={total} width={width} />
+          </>
+        ) : null}
+      </svg>
+    </div>
   );
 }

@@ -80,7 +80,7 @@ export function NumaDistances({ node }: { node: NodeDetail }) {
   if (node.numa.length < 2) return null;
   return (
     <table className="tight" style={{ width: "auto", marginTop: 12 }}>
-      <caption className="sm mut" style={{ textAlign: "left", paddingBottom: 2 }}>{t("nodes.distances")}</caption>
+      <caption className="sm mut" style={{ textAlign: "left", paddingBottom: 2, whiteSpace: "nowrap" }}>{t("nodes.distances")}</caption>
       <thead><tr><th />{node.numa.map((to) => <th key={to.id} className="r">{to.id}</th>)}</tr></thead>
       <tbody>
         {node.numa.map((from) => (

@@ -23,7 +23,7 @@ export function MemoryLevel({ node }: { node: NodeDetail }) {
   return (
     <LevelScale
       label={t("nodes.memory")} total={node.memory_mib} booked={node.booked.memory_mib} measured={node.reading?.memory_used_mib ?? null}
-      unit="GiB" figure={memory} axis={{ per: MIB_PER_GIB, text: gib }}
+      unit="GiB" figure={(mib) => (mib === 0 ? withUnit(0, "GiB") : memory(mib))} axis={{ per: MIB_PER_GIB, text: gib }}
     />
   );
 }

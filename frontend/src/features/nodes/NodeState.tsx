@@ -1,18 +1,18 @@
 // The state of a node in words, how old its last report is, and what people must know of it.
 import { useTranslation } from "react-i18next";
 import type { NodeDetail } from "@/api/types";
-import { age, decimal, withUnit } from "@/lib/format";
+import { decimal, withUnit } from "@/lib/format";
 import { StateWord } from "@/ui/StateGlyph";
 import { Known, Unknown } from "@/ui/Words";
+import { Ago } from "./Ago";
 import { lineOf } from "./pure/facts";
 import { useServerNow } from "./useServerNow";
 
 const CLOCK_LIMIT_MS = 50;
 
 export function ReportAge({ at }: { at: string | null }) {
-  const { t } = useTranslation();
   const now = useServerNow();
-  return <Known value={at} format={(value) => t("nodes.ago", { age: age(value, now) })} />;
+  return <Known value={at} format={(value) => <Ago at={value} now={now} />} />;
 }
 
 export function ClockOffset({ offsetMs }: { offsetMs: number | null }) {

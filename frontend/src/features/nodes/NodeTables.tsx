@@ -31,7 +31,7 @@ export function DeviceTable({ node }: { node: NodeDetail }) {
   if (node.devices.length === 0) return <span className="mut">{t("nodes.noDevices")}</span>;
   const right = ["booked", "measured", "memoryUsed", "memoryTotal", "temperature", "power"] as const;
   return (
-    <div className="scroll">
+    <div className="scroll wide">
       <table>
         <thead>
           <tr>
@@ -59,7 +59,7 @@ export function PlacementTable({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   if (node.placements.length === 0) return <None />;
   return (
-    <div className="scroll">
+    <div className="scroll wide">
       <table>
         <thead>
           <tr>

@@ -10,6 +10,7 @@ export default {
   bookedMeasured: "booked and measured",
   alertAt: "alert at {{share}}",
   ago: "{{age}} ago",
+  justNow: "just now",
   lastReport: "last report",
   byServer: "by the server's clock",
   cores: "CPU cores",

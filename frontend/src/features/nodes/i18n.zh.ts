@@ -10,6 +10,7 @@ export default {
   bookedMeasured: "预订与实测",
   alertAt: "{{share}} 告警",
   ago: "{{age}} 前",
+  justNow: "刚刚",
   lastReport: "最近上报",
   byServer: "以服务器时钟计",
   cores: "CPU 核",

@@ -1,11 +1,11 @@
 // Collects rectangles by layer and colour, so that a pass changes the fill style a few times, not thousands.
 
-export const LAYERS = ["ground", "frame", "track", "booked", "measured", "over"] as const;
+export const LAYERS = ["frame", "ground", "track", "booked", "measured", "over"] as const;
 export type Layer = (typeof LAYERS)[number];
 
 export class RectBatch {
   private readonly layers: Record<Layer, Map<string, number[]>> = {
-    ground: new Map(), frame: new Map(), track: new Map(), booked: new Map(), measured: new Map(), over: new Map(),
+    frame: new Map(), ground: new Map(), track: new Map(), booked: new Map(), measured: new Map(), over: new Map(),
   };
 
   add(layer: Layer, colour: string, x: number, y: number, width: number, height: number): void {
@@ -14,14 +14,6 @@ export class RectBatch {
     let rects = colours.get(colour);
     if (!rects) colours.set(colour, (rects = []));
     rects.push(x, y, width, height);
-  }
-
-  /** An outline of `line` px just inside the rectangle. */
-  outline(layer: Layer, colour: string, x: number, y: number, width: number, height: number, line: number): void {
-    this.add(layer, colour, x, y, width, line);
-    this.add(layer, colour, x, y + height - line, width, line);
-    this.add(layer, colour, x, y + line, line, height - 2 * line);
-    this.add(layer, colour, x + width - line, y + line, line, height - 2 * line);
   }
 
   flush(context: CanvasRenderingContext2D): void {

@@ -1,18 +1,18 @@
 // Draws group headings: rule, name, model, count, level bar and the figure of the mode.
 import { ZOOM, type Camera } from "../pure/camera";
-import { HEADING, type Block } from "../pure/layout";
+import { HEADING_PX, NAMES, type Block } from "../pure/layout";
 import { groupLevel } from "../pure/levels";
-import { fitText } from "./tiles";
+import { fitEnd } from "./tiles";
 import type { Scene } from "./scene";
 
 const STICK = 20;
+const LEAST_ROOM = 14;
 const BAR = { width: 64, height: 8, inner: 3, room: 250 } as const;
-const NAME_ROOM = 15;
 
 /** Top of a heading in CSS px: it keeps its size and stays just above its first row at every zoom. */
 export function headingTop(block: Block, camera: Camera): number {
-  const above = camera.zoom >= ZOOM.names ? NAME_ROOM : 0;
-  return Math.round((block.y - camera.y) * camera.zoom + HEADING * (camera.zoom - 1) - above);
+  const above = HEADING_PX + (camera.zoom >= ZOOM.names ? NAMES.px : 0);
+  return Math.round((block.y + block.heading - camera.y) * camera.zoom - above);
 }
 
 interface HeadingSpan {
@@ -35,7 +35,7 @@ function span(scene: Scene, block: Block): HeadingSpan | null {
 function drawLevelBar(scene: Scene, block: Block, right: number, top: number, figureWidth: number): void {
   const { context: c, palette, ratio } = scene;
   const level = groupLevel(block.group.nodes, scene.mode);
-  const x = Math.round((right - BAR.width) * ratio - Math.max(figureWidth + 12 * ratio, 62 * ratio));
+  const x = Math.round((right - BAR.width) * ratio - Math.max(figureWidth + 8 * ratio, 62 * ratio));
   const bar = (colour: string, share: number, inset: number, height: number): void => {
     c.fillStyle = colour;
     c.fillRect(x, Math.round((top + 7 + inset) * ratio), Math.round(BAR.width * share * ratio), Math.round(height * ratio));
@@ -69,8 +69,8 @@ function drawNames(scene: Scene, block: Block, left: number, top: number, room: 
   for (const part of parts.filter(({ text }) => text !== "")) {
     c.font = `${String(part.weight)} ${String(12 * ratio)}px ${palette.font}`;
     c.fillStyle = part.colour;
-    if (end - x < 24 * ratio) return;
-    const text = fitText(c, part.text, end - x);
+    const text = fitEnd(c, part.text, end - x);
+    if (text === "" || (part.text === count && text !== count)) return;
     c.fillText(text, x, (top + 15) * ratio);
     x += c.measureText(text).width + 8 * ratio;
   }
@@ -87,7 +87,7 @@ export function clearHeading(scene: Scene, block: Block): void {
 /** One heading; parts of a group after the first carry its name only. */
 export function drawHeading(scene: Scene, block: Block): void {
   const where = span(scene, block);
-  if (where === null || HEADING * scene.camera.zoom < 14) return;
+  if (where === null || block.heading * scene.camera.zoom < LEAST_ROOM) return;
   const { context: c, palette, ratio } = scene;
   const { left, top } = where;
   c.textBaseline = "alphabetic";
@@ -101,7 +101,7 @@ export function drawHeading(scene: Scene, block: Block): void {
     const figureWidth = drawFigure(scene, block, right, top);
     const hasBar = scene.mode === "level" || scene.mode === "memory";
     if (hasBar) drawLevelBar(scene, block, right, top, figureWidth);
-    used = hasBar ? Math.max(figureWidth / ratio + 12, 62) + BAR.width : figureWidth / ratio;
+    used = hasBar ? Math.max(figureWidth / ratio + 8, 62) + BAR.width : figureWidth / ratio;
   }
   drawNames(scene, block, left, top, right - left - used - 10);
 }

@@ -26,6 +26,8 @@ export type Palette = Readonly<Record<keyof typeof TOKENS, string>> & {
   readonly ramp: readonly string[];
   /** Ground of a tile: raised paper in the light theme, the sheet itself in the dark one. */
   readonly tile: string;
+  /** Step of the ramp from which on figures stand in the paper colour. */
+  readonly rampTurn: number;
 };
 
 const RAMP = Array.from({ length: 9 }, (_, step) => `--load-${String(step)}`);
@@ -39,5 +41,5 @@ export function readPalette(root: HTMLElement = document.documentElement): Palet
     string
   >;
   const dark = root.dataset.theme === "dark";
-  return { ...colours, ramp: RAMP.map(read), tile: dark ? colours.bg : colours.raise };
+  return { ...colours, ramp: RAMP.map(read), tile: dark ? colours.bg : colours.raise, rampTurn: dark ? 4 : 5 };
 }

@@ -13,8 +13,7 @@ import {
 import type { Box, Metrics, PlacedTile, Scene } from "./scene";
 
 const MARKED_SOLID = new Set(["missing", "unknown", "quarantined"]);
-const FIGURE_ROOM = 12;
-const FIGURE_IN_WATER = 14;
+const FIGURE_IN_WATER = 12;
 const FIGURE_WIDTH = 15;
 
 /** Box of the i-th vessel of a tile. */
@@ -23,15 +22,16 @@ export function vesselBox(tile: Box, index: number, m: Metrics): Box {
   return { x, y: tile.y + m.pad, width: m.vesselWidth, height: m.vesselHeight };
 }
 
+/** The vessel from top to bottom, each part only where it is seen: fewer rectangles keep the pass short. */
 function addLevels(batch: RectBatch, scene: Scene, box: Box, level: Level): void {
   const { palette } = scene;
-  const pixels = vesselPixels(level, box.height);
+  const { booked, measured, over } = vesselPixels(level, box.height);
+  const top = Math.max(booked, measured + over);
   const floor = box.y + box.height;
-  batch.add("track", palette.track, box.x, box.y, box.width, box.height);
-  batch.add("booked", palette.booked, box.x, floor - pixels.booked, box.width, pixels.booked);
-  batch.add("measured", palette.waterArea, box.x, floor - pixels.measured, box.width, pixels.measured);
-  const over = pixels.measured + pixels.over;
-  batch.add("over", palette.signalFill, box.x, floor - over, box.width, pixels.over);
+  batch.add("track", palette.track, box.x, box.y, box.width, box.height - top);
+  batch.add("booked", palette.booked, box.x, floor - booked, box.width, booked - measured);
+  batch.add("measured", palette.waterArea, box.x, floor - measured, box.width, measured);
+  batch.add("over", palette.signalFill, box.x, floor - measured - over, box.width, over);
 }
 
 interface RampReading {
@@ -71,10 +71,9 @@ function hostBox(tile: Box, m: Metrics): Box {
 
 /** Add the ground of a tile and the levels in it to the batch. */
 export function addTile(batch: RectBatch, scene: Scene, { node, box }: PlacedTile, m: Metrics): void {
-  batch.add("ground", scene.palette.tile, box.x, box.y, box.width, box.height);
-  if (!isUnheard(node.state)) {
-    batch.outline("frame", scene.palette.line, box.x, box.y, box.width, box.height, m.line);
-  }
+  const frame = isUnheard(node.state) ? 0 : m.line;
+  if (frame > 0) batch.add("frame", scene.palette.line, box.x, box.y, box.width, box.height);
+  batch.add("ground", scene.palette.tile, box.x + frame, box.y + frame, box.width - 2 * frame, box.height - 2 * frame);
   if (node.devices.length === 0) {
     const inner = hostBox(box, m);
     if (isRamp(scene)) batch.add("track", scene.palette.track, inner.x, inner.y, inner.width, inner.height);
@@ -137,16 +136,24 @@ function figureOf(device: MapDevice, scene: Scene): number | null {
   return measured === null ? null : Math.round(measured * 100);
 }
 
-function figureColour(scene: Scene, device: MapDevice, box: Box): string | null {
+interface FigurePlace {
+  readonly colour: string;
+  /** Px above the vessel's floor. */
+  readonly above: number;
+}
+
+/** In the water where it is deep enough, else just above it. */
+function figurePlace(scene: Scene, device: MapDevice, box: Box): FigurePlace {
   const { palette, ratio } = scene;
+  const low = 4 * ratio;
   if (isRamp(scene)) {
     const step = rampReading(device, scene)?.step ?? 0;
-    return step >= 4 ? palette.raise : palette.ink;
+    return { colour: step >= palette.rampTurn ? palette.raise : palette.ink, above: low };
   }
   const pixels = vesselPixels(deviceLevel(device, scene.mode), box.height);
   const level = pixels.measured + pixels.over;
-  if (level > FIGURE_IN_WATER * ratio) return palette.raise;
-  return pixels.booked < box.height - FIGURE_ROOM * ratio ? palette.ink2 : null;
+  if (level > FIGURE_IN_WATER * ratio) return { colour: palette.raise, above: low };
+  return { colour: pixels.booked > level ? palette.ink : palette.ink2, above: level === 0 ? low : level + 3 * ratio };
 }
 
 function drawFigures(scene: Scene, { node, box }: PlacedTile, m: Metrics): void {
@@ -157,11 +164,11 @@ function drawFigures(scene: Scene, { node, box }: PlacedTile, m: Metrics): void 
     if (MARKED_SOLID.has(deviceMark(node, device))) return;
     const figure = figureOf(device, scene);
     const at = vesselBox(box, i, m);
-    const colour = figure === null ? null : figureColour(scene, device, at);
-    if (figure === null || colour === null) return;
+    if (figure === null) return;
+    const { colour, above } = figurePlace(scene, device, at);
     c.font = `600 ${String((figure >= 100 ? 8 : 10) * ratio)}px ${palette.font}`;
     c.fillStyle = colour;
-    c.fillText(String(figure), at.x + at.width / 2, at.y + at.height - 4 * ratio);
+    c.fillText(String(figure), at.x + at.width / 2, at.y + at.height - above);
   });
   c.textAlign = "left";
 }
@@ -198,6 +205,16 @@ export function nameTile(scene: Scene, tile: PlacedTile, m: Metrics): void {
   }
   drawFigures(scene, tile, m);
   drawHostFigure(scene, tile, m);
+}
+
+/** Shorten at the end. */
+export function fitEnd(c: Pick<CanvasRenderingContext2D, "measureText">, text: string, width: number): string {
+  if (c.measureText(text).width <= width) return text;
+  for (let length = text.length - 1; length > 0; length -= 1) {
+    const shorter = `${text.slice(0, length).trimEnd()}…`;
+    if (c.measureText(shorter).width <= width) return shorter;
+  }
+  return "";
 }
 
 /** Shorten from the left, where names of one cluster are alike. */

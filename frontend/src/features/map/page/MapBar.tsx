@@ -61,9 +61,9 @@ export function MapBar({ view, counts, isNarrow, onChange }: MapBarProps) {
       />
       <GroupBy by={view.by} isNarrow={isNarrow} onChange={onChange} />
       <button type="button" className="btn sml" aria-pressed={view.table} onClick={() => { onChange({ table: !view.table }); }}>
-        {view.table ? t("map.asMap") : t("map.asTable")}
+        {t("map.asTable")}
       </button>
-      <span className="chips">
+      <span className={spots.length > 6 ? "chips many" : "chips"}>
         {spots.map((spot) => (
           <SpotChip
             key={spot} spot={spot} found={counts[spot]} isPressed={view.spot === spot} isNarrow={isNarrow}

@@ -41,8 +41,13 @@ describe("camera", () => {
   });
 
   it("names its place by a node and comes back to it", () => {
-    const camera = cameraAt(tiles.get(300) as Tile, 4.2, size);
-    expect(nodeAtAnchor(tiles, camera, size)).toBe(300);
+    const camera = cameraAt(tiles.get(400) as Tile, 4.2, size, layout);
+    expect(nodeAtAnchor(tiles, camera, size)).toBe(400);
+  });
+
+  it("does not look past the rim for a tile near it", () => {
+    const camera = cameraAt(tiles.get(1) as Tile, 4, size, layout);
+    expect([camera.x, camera.y]).toEqual([-5, -2.5]);
   });
 
   it("reveals a tile that is out of sight and leaves one that is seen", () => {

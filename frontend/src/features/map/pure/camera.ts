@@ -1,5 +1,5 @@
 // The view's place over the map: x, y of the top left corner in map px, and zoom.
-import { MARGIN, TILE_HEIGHT, type Layout, type Tile } from "./layout";
+import { MARGIN, NAMES, TILE_HEIGHT, type Layout, type Tile } from "./layout";
 
 export interface Camera {
   readonly x: number;
@@ -12,10 +12,11 @@ export interface Size {
   readonly height: number;
 }
 
-export const ZOOM = { least: 0.25, most: 8, names: 3.4 } as const;
+export const ZOOM = { least: 0.25, most: 8, names: NAMES.zoom } as const;
 /** Where a tile named in the address comes to stand, as shares of the canvas. */
 const ANCHOR = { x: 0.42, y: 0.45 } as const;
 const EDGE_KEEP = 60;
+const REVEAL_PX = 8;
 
 export function homeCamera(layout: Layout): Camera {
   return { x: -MARGIN.left / layout.home, y: -MARGIN.top / layout.home, zoom: layout.home };
@@ -54,14 +55,22 @@ export function panBy(camera: Camera, dx: number, dy: number): Camera {
   return { ...camera, x: camera.x + dx / camera.zoom, y: camera.y + dy / camera.zoom };
 }
 
-/** Bring a tile to the anchor of the canvas. */
-export function cameraAt(tile: Tile, zoom: number, size: Size): Camera {
-  return { x: tile.x - (size.width / zoom) * ANCHOR.x, y: tile.y - (size.height / zoom) * ANCHOR.y, zoom };
+function within(value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(Math.max(least, most), value));
+}
+
+/** Bring a tile to the anchor of the canvas, as far as the map reaches. */
+export function cameraAt(tile: Tile, zoom: number, size: Size, layout: Layout): Camera {
+  const x = tile.x - (size.width / zoom) * ANCHOR.x;
+  const y = tile.y - (size.height / zoom) * ANCHOR.y;
+  const right = layout.width + (MARGIN.right - size.width) / zoom;
+  const bottom = layout.height + (MARGIN.bottom - size.height) / zoom;
+  return { x: within(x, -MARGIN.left / zoom, right), y: within(y, -MARGIN.top / zoom, bottom), zoom };
 }
 
 /** Move as little as needed so that a tile is seen whole. */
 export function reveal(camera: Camera, tile: Tile, size: Size): Camera {
-  const margin = 24 / camera.zoom;
+  const margin = REVEAL_PX / camera.zoom;
   const right = tile.x + tile.block.tileWidth + margin - size.width / camera.zoom;
   const bottom = tile.y + TILE_HEIGHT + margin - size.height / camera.zoom;
   const x = Math.min(tile.x - margin, Math.max(right, camera.x));

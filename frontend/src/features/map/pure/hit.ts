@@ -1,5 +1,5 @@
 // From a point on the map to the node and device under it, and from a tile to its neighbour.
-import { HEADING, ROW_PITCH, TILE_GAP, TILE_HEIGHT, VESSEL, tileAt, type Layout, type Tile } from "./layout";
+import { ROW_PITCH, TILE_GAP, TILE_HEIGHT, VESSEL, tileAt, type Layout, type Tile } from "./layout";
 import type { MapNode } from "./model";
 
 export interface Hit {
@@ -21,9 +21,9 @@ function vesselAt(node: MapNode, tile: Tile, x: number): number | null {
 export function hitTest(layout: Layout, x: number, y: number, slack = 1): Hit | null {
   for (const block of layout.blocks) {
     if (x < block.x - slack || x > block.x + block.width + slack) continue;
-    if (y < block.y + HEADING - slack || y > block.y + block.height) continue;
+    if (y < block.y + block.heading - slack || y > block.y + block.height) continue;
     const column = Math.floor((x - block.x + slack) / (block.tileWidth + TILE_GAP));
-    const row = Math.floor((y - block.y - HEADING + slack) / ROW_PITCH);
+    const row = Math.floor((y - block.y - block.heading + slack) / ROW_PITCH);
     if (column < 0 || column >= block.perRow || row < 0) continue;
     const index = row * block.perRow + column;
     const node = block.nodes[index];

@@ -5,7 +5,10 @@ export const VESSEL = { width: 4, height: 11, gap: 1, pad: 2 } as const;
 export const TILE_HEIGHT = VESSEL.height + 2 * VESSEL.pad;
 export const TILE_GAP = 4;
 export const ROW_PITCH = TILE_HEIGHT + 3;
-export const HEADING = 25;
+/** Room of a heading in px; it keeps its size at every zoom. */
+export const HEADING_PX = 25;
+/** Room of the names above tiles in px, and the zoom from which they are drawn. */
+export const NAMES = { px: 15, zoom: 3.4 } as const;
 export const GROUP_FOOT = 6;
 export const COLUMN = { ideal: 428, gutter: 22 } as const;
 export const MARGIN = { left: 20, right: 16, top: 10, bottom: 8 } as const;
@@ -22,6 +25,8 @@ export interface Block {
   readonly vessels: number;
   readonly tileWidth: number;
   readonly perRow: number;
+  /** Room of the heading in map px. */
+  readonly heading: number;
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -61,39 +66,36 @@ export function regroup(groups: readonly MapGroup[], by: Grouping): readonly Map
   return [...merged.entries()].map(([key, entry]) => ({ key: `${by}|${key}`, ...entry }));
 }
 
-interface Draft {
-  readonly group: MapGroup;
-  readonly from: number;
-  readonly nodes: readonly MapNode[];
-  readonly vessels: number;
-  readonly tileWidth: number;
-  readonly perRow: number;
-  readonly height: number;
-}
+type Draft = Omit<Block, "x" | "y" | "width">;
 
-const heightOf = (count: number, perRow: number): number =>
-  HEADING + Math.ceil(count / perRow) * ROW_PITCH + GROUP_FOOT;
+const heightOf = (count: number, perRow: number, heading: number): number =>
+  heading + Math.ceil(count / perRow) * ROW_PITCH + GROUP_FOOT;
+
+/** Room of headings in map px where `home` is the zoom at first sight. */
+function headingAt(home: number): number {
+  return Math.ceil((HEADING_PX + (home >= NAMES.zoom ? NAMES.px : 0)) / home);
+}
 
 export function tileWidthFor(vessels: number): number {
   return vessels * VESSEL.width + (vessels - 1) * VESSEL.gap + 2 * VESSEL.pad;
 }
 
-function draft(group: MapGroup, columnWidth: number): Draft {
+function draft(group: MapGroup, columnWidth: number, heading: number): Draft {
   const vessels = group.nodes.reduce((most, node) => Math.max(most, node.devices.length), 2);
   const tileWidth = tileWidthFor(vessels);
   const perRow = Math.max(1, Math.floor((columnWidth + TILE_GAP) / (tileWidth + TILE_GAP)));
-  const height = heightOf(group.nodes.length, perRow);
-  return { group, from: 0, nodes: group.nodes, vessels, tileWidth, perRow, height };
+  const height = heightOf(group.nodes.length, perRow, heading);
+  return { group, from: 0, nodes: group.nodes, vessels, tileWidth, perRow, heading, height };
 }
 
 function split(whole: Draft, tallest: number): Draft[] {
-  const rows = Math.max(1, Math.floor((tallest - HEADING - GROUP_FOOT) / ROW_PITCH));
+  const rows = Math.max(1, Math.floor((tallest - whole.heading - GROUP_FOOT) / ROW_PITCH));
   if (whole.height <= tallest) return [whole];
   const parts = Math.ceil(Math.ceil(whole.nodes.length / whole.perRow) / rows);
   const size = Math.ceil(Math.ceil(whole.nodes.length / whole.perRow) / parts) * whole.perRow;
   return Array.from({ length: parts }, (_, part) => {
     const nodes = whole.nodes.slice(part * size, (part + 1) * size);
-    return { ...whole, from: part * size, nodes, height: heightOf(nodes.length, whole.perRow) };
+    return { ...whole, from: part * size, nodes, height: heightOf(nodes.length, whole.perRow, whole.heading) };
   }).filter((part) => part.nodes.length > 0);
 }
 
@@ -139,7 +141,7 @@ function place(drafts: readonly Draft[], limit: number, columnWidth: number): Bl
 function layoutAt(groups: readonly MapGroup[], width: number, home: number): Layout {
   const columns = Math.max(1, Math.round((width + COLUMN.gutter) / (COLUMN.ideal + COLUMN.gutter)));
   const columnWidth = Math.floor((width - (columns - 1) * COLUMN.gutter) / columns);
-  const whole = groups.map((group) => draft(group, columnWidth));
+  const whole = groups.map((group) => draft(group, columnWidth, headingAt(home)));
   const total = whole.reduce((sum, { height }) => sum + height, 0);
   const tallest = Math.max((total / columns) * SPLIT_SLACK, 6 * ROW_PITCH);
   const drafts = whole.flatMap((entry) => split(entry, tallest));
@@ -164,7 +166,7 @@ export function layoutMap(groups: readonly MapGroup[], width: number, height: nu
 /** Position of the n-th tile of a block. */
 export function tileAt(block: Block, index: number): Tile {
   const x = block.x + (index % block.perRow) * (block.tileWidth + TILE_GAP);
-  const y = block.y + HEADING + Math.floor(index / block.perRow) * ROW_PITCH;
+  const y = block.y + block.heading + Math.floor(index / block.perRow) * ROW_PITCH;
   return { block, index, x, y };
 }
 

@@ -80,8 +80,19 @@ function mean(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-/** Mean levels of a group: its devices that count as capacity, or the ready hosts where it has no devices. */
+const groupLevels = new WeakMap<readonly MapNode[], Map<MapMode, Level>>();
+
+/** Mean levels of a group, kept as long as its list of nodes: a moving view asks for them with every pass. */
 export function groupLevel(nodes: readonly MapNode[], mode: MapMode): Level {
+  const kept = groupLevels.get(nodes) ?? new Map<MapMode, Level>();
+  groupLevels.set(nodes, kept);
+  const level = kept.get(mode) ?? meanLevel(nodes, mode);
+  kept.set(mode, level);
+  return level;
+}
+
+/** Mean levels of a group: its devices that count as capacity, or the ready hosts where it has no devices. */
+function meanLevel(nodes: readonly MapNode[], mode: MapMode): Level {
   const devices = nodes.flatMap((node) => node.devices.filter((device) => isCapacity(node, device)));
   const hosts = nodes.filter((node) => node.state === "ready");
   const hasDevices = nodes.some((node) => node.devices.length > 0);

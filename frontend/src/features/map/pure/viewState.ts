@@ -35,7 +35,7 @@ function oneOf<T extends string>(allowed: readonly T[], value: string | null): T
 export function parseView(search: string): MapView {
   const params = new URLSearchParams(search);
   const read = (name: string): string | null => unquote(params.get(name));
-  const zoom = Number(read("z") ?? NaN);
+  const zoom = parseFloat(read("z") ?? "");
   return {
     mode: oneOf(MODES, read("mode")) ?? DEFAULT_VIEW.mode,
     by: oneOf(GROUPINGS, read("by")) ?? DEFAULT_VIEW.by,
@@ -48,19 +48,19 @@ export function parseView(search: string): MapView {
   };
 }
 
-/** What the address carries; defaults are left out. */
-export function viewSearch(view: MapView): Record<string, string | number> {
-  const entries: [string, string | number | null][] = [
+/** What the address carries; defaults are left out. Zoom is written as 4.2x: a bare number the router would quote. */
+export function viewSearch(view: MapView): Record<string, string> {
+  const entries: [string, string | null][] = [
     ["mode", view.mode === DEFAULT_VIEW.mode ? null : view.mode],
     ["by", view.by === DEFAULT_VIEW.by ? null : view.by],
     ["spot", view.spot],
-    ["z", view.z === null ? null : Math.round(view.z * 100) / 100],
+    ["z", view.z === null ? null : `${String(Math.round(view.z * 100) / 100)}x`],
     ["at", view.at],
     ["device", view.device],
     ["node", view.node],
     ["view", view.table ? "table" : null],
   ];
-  return Object.fromEntries(entries.filter((entry): entry is [string, string | number] => entry[1] !== null));
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null));
 }
 
 const BY_ID = "id:";

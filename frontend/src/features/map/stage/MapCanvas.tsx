@@ -148,7 +148,9 @@ function usePointer(base: Elements["base"], stage: StageRef, onOpen: MapCanvasPr
       const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
       const moved = drag.moved + Math.abs(dx) + Math.abs(dy);
       drag = { x: event.clientX, y: event.clientY, moved };
-      if (moved >= CLICK_SLACK_PX) stage.current?.pan(-dx, -dy);
+      if (moved < CLICK_SLACK_PX) return;
+      stage.current?.leave();
+      stage.current?.pan(-dx, -dy);
     };
     const up = (event: PointerEvent): void => {
       const wasClick = drag !== null && drag.moved < CLICK_SLACK_PX;

@@ -49,7 +49,8 @@ export interface StageEvents {
 }
 
 const REST_MS = 250;
-const FOCUS_ZOOM_STEP = 60;
+/** From the corner of the canvas to the tile that the keyboard takes first, in px. */
+const FIRST_TILE_PX = 32;
 
 export class MapStage {
   private input: StageInput | null = null;
@@ -62,6 +63,8 @@ export class MapStage {
   private ratio = 1;
   private hovered: Hit | null = null;
   private focused: number | null = null;
+  /** Where the keyboard left the map; it comes back there. */
+  private lastFocused: number | null = null;
   private isFollowing = true;
   private dirty: "none" | "overlay" | "changed" | "all" = "none";
   private changed: MapNode[] = [];
@@ -128,7 +131,7 @@ export class MapStage {
     const tile = view.nodeId === null ? undefined : this.tiles.get(view.nodeId);
     this.isFollowing = view.zoom === null;
     if (view.zoom === null) this.move(homeCamera(this.layout), false);
-    else if (tile) this.move(cameraAt(tile, view.zoom, this.size), false);
+    else if (tile) this.move(cameraAt(tile, view.zoom, this.size, this.layout), false);
     else this.move(zoomAt(homeCamera(this.layout), view.zoom / this.layout.home, 0, 0), false);
   }
 
@@ -179,6 +182,7 @@ export class MapStage {
   }
 
   focus(nodeId: number | null): void {
+    this.lastFocused = nodeId ?? this.focused ?? this.lastFocused;
     this.focused = nodeId;
     this.events.onFocus(this.focusedNode());
     if (nodeId !== null) this.revealNode(nodeId);
@@ -189,11 +193,12 @@ export class MapStage {
   step(direction: Direction): void {
     const from = this.focused === null ? undefined : this.tiles.get(this.focused);
     if (from) this.focus(neighbour(this.tiles, from, direction) ?? this.focused);
-    else this.focus(this.input?.selected?.nodeId ?? this.firstInSight());
+    else this.focus(this.input?.selected?.nodeId ?? this.lastFocused ?? this.firstInSight());
   }
 
   private firstInSight(): number | null {
-    const corner: Camera = { ...this.camera, x: this.camera.x + FOCUS_ZOOM_STEP / this.camera.zoom };
+    const away = FIRST_TILE_PX / this.camera.zoom;
+    const corner: Camera = { ...this.camera, x: this.camera.x + away, y: this.camera.y + away };
     return nodeAtAnchor(this.tiles, corner, { width: 0, height: 0 });
   }
 

@@ -2,10 +2,10 @@
 import { useTranslation } from "react-i18next";
 import type { Hit } from "../pure/hit";
 import { deviceMark } from "../pure/marks";
-import { deviceFigures, nodeFigures } from "./sentences";
+import { deviceFigures, deviceReadings, nodeFigures } from "./sentences";
 
 const AWAY_PX = 14;
-const ROOM = { width: 380, height: 78 } as const;
+const ROOM = { width: 400, height: 110 } as const;
 
 export function MapTip({ hit, x, y }: { hit: Hit; x: number; y: number }) {
   const { t } = useTranslation();
@@ -26,7 +26,9 @@ export function MapTip({ hit, x, y }: { hit: Hit; x: number; y: number }) {
           <b>{t("map.device", { index: device.index })}</b> · {t(`ui.state.${deviceMark(node, device)}`)}
           {device.cordoned ? ` · ${t("ui.state.cordoned")}` : ""}
           <br />
-          {deviceFigures(t, device)}
+    {deviceFigures(t, device)}
+          <br />
+          {deviceReadings(t, device)}
         </>
       ) : null}
     </div>

@@ -80,12 +80,19 @@ export function nodeFigures(t: TFunction, node: MapNode): string {
 const orUnknown = (t: TFunction, value: number | null, write: (value: number) => string): string =>
   value === null ? t("ui.unknown") : write(value);
 
-/** Readings of a device in one line. */
+/** Use and memory of a device. */
 export function deviceFigures(t: TFunction, device: MapDevice): string {
   const total = orUnknown(t, device.memoryTotalMib, memory);
   const parts = [
     t("map.tipUse", { used: orUnknown(t, device.utilPct, (value) => percent(value, 0)) }),
     t("map.tipMemory", { used: orUnknown(t, device.usedMib, memory), booked: memory(device.bookedMib), total }),
+  ];
+  return parts.join(" · ");
+}
+
+/** Temperature and power of a device, and how many jobs are on it. */
+export function deviceReadings(t: TFunction, device: MapDevice): string {
+  const parts = [
     t("map.tipTemperature", { value: orUnknown(t, device.tempC, (value) => withUnit(value, "°C")) }),
     t("map.tipPower", { value: orUnknown(t, device.powerMw, (value) => power(Math.round(value / 1000))) }),
     t("map.tipJobs", { count: device.jobs }),
