@@ -27,6 +27,10 @@ from inventory.models import Device, Node, NodeContact, NodeState
 from inventory.node_states import DUPLICATE_ALERT, heard_from, note_claim
 from scheduling.observe import observe_tasks
 
+# Numbers grow over restarts of the agent. One slightly too small belongs to a report that was long under way;
+# one far below to another life of the machine, such as a restored snapshot, which must be heard.
+LATE_REPORTS = 100
+
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
@@ -75,8 +79,8 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
         contact = contacts.defer("node__facts", "node__labels").get(node=node_id)
         node = contact.node
         boot = meet_boot(node, contact, report.boot_id)
-        repeated = boot is Boot.SAME and report.seq == contact.seq
-        _contact(node, contact, report, arrival, boot=boot)
+        repeated = boot is Boot.SAME and contact.seq - LATE_REPORTS < report.seq <= contact.seq
+        _contact(contact, report, arrival, boot=boot, repeated=repeated)
         if node.state == NodeState.QUARANTINED or boot is Boot.DUPLICATE:
             return node
         if not repeated:
@@ -86,13 +90,13 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
     return node
 
 
-def _contact(node: Node, contact: NodeContact, report: Report, arrival: _Arrival, *, boot: Boot) -> None:
+def _contact(contact: NodeContact, report: Report, arrival: _Arrival, *, boot: Boot, repeated: bool) -> None:
     contact.received_at = arrival.received_at
     contact.address = arrival.address
     if boot is not Boot.DUPLICATE:
-        contact.seq = report.seq
-        note_clock(node, contact, report.clock, limit_ms=arrival.health.clock_offset_alert_ms)
-    if report.checks:
+        contact.seq = contact.seq if repeated else report.seq
+        note_clock(contact.node, contact, report.clock, limit_ms=arrival.health.clock_offset_alert_ms)
+    if report.checks and not repeated:
         contact.checks_at = arrival.received_at
     contact.save(
         update_fields=[

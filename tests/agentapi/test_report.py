@@ -45,6 +45,17 @@ def test_the_same_report_twice_counts_its_checks_once(agent):
     assert Device.objects.get().failed_checks == 1
 
 
+def test_a_report_that_arrives_late_changes_nothing_and_another_life_is_heard(agent):
+    agent.seq = 5000
+    agent.report(facts=facts(hostname="n1"))
+    late = agent.make(facts=facts(hostname="late"), facts_digest="d0")
+    agent.report()
+    assert agent.send(late).status_code == 200 and Node.objects.get().name == "n1"
+    agent.seq = 10
+    agent.report(facts=facts(hostname="snapshot"))
+    assert Node.objects.get().name == "snapshot"
+
+
 def test_checks_move_health_keep_evidence_and_raise_alerts(agent):
     agent.report(facts=facts(device_facts(0)))
     for _ in range(3):
@@ -67,6 +78,7 @@ def test_health_survives_a_restart_of_the_agent(agent):
     agent.report(facts=facts(device_facts(0)))
     agent.check("GPU-00000000", CheckResult.FATAL)
     restarted = Agent(agent.token)
+    restarted.seq = 1000
     restarted.report(facts=facts(device_facts(0)))
     for _ in range(4):
         restarted.check("GPU-00000000", CheckResult.OK)

@@ -105,6 +105,48 @@ def full_report() -> p.Report:
     )
 
 
+def reply() -> p.Reply:
+    return p.Reply(
+        version=p.VERSION,
+        cluster_id="7b1d8c52-0000-4000-8000-000000000003",
+        authoritative=True,
+        epoch=7,
+        received_at_ms=1_767_225_600_000,
+        sent_at_ms=1_767_225_600_003,
+        report_interval_s=10,
+        want_facts=False,
+        assignments=[
+            p.Assignment(
+                placement=5,
+                job=9,
+                attempt=1,
+                fence=1_767_225_500_000,
+                want=p.Want.RUN,
+                name="train",
+                command=["python3", "train.py"],
+                env={"SEED": "1"},
+                cpus=[0, 1],
+                memory_mib=1024,
+                devices=[
+                    p.AssignedDevice(
+                        vendor=p.Vendor.NVIDIA,
+                        index=0,
+                        uuid=GPU,
+                        pci_bus_id=BUS,
+                        memory_mib=40960,
+                        compute_milli=500,
+                    )
+                ],
+                working_dir="/work",
+                loader_cpus=[1],
+                time_limit_s=3600,
+                grace_s=30,
+                strict_single=True,
+            )
+        ],
+    )
+
+
 def messages() -> dict[str, msgspec.Struct]:
     """File name -> message."""
     return {
@@ -128,45 +170,7 @@ def messages() -> dict[str, msgspec.Struct]:
         "report_small": p.Report(
             version=p.VERSION, boot_id="boot", seq=1, sent_at_ms=1_767_225_600_000, facts_digest="sha256:1"
         ),
-        "reply": p.Reply(
-            version=p.VERSION,
-            cluster_id="7b1d8c52-0000-4000-8000-000000000003",
-            authoritative=True,
-            epoch=7,
-            received_at_ms=1_767_225_600_000,
-            sent_at_ms=1_767_225_600_003,
-            report_interval_s=10,
-            want_facts=False,
-            assignments=[
-                p.Assignment(
-                    placement=5,
-                    job=9,
-                    attempt=1,
-                    fence=1_767_225_500_000,
-                    want=p.Want.RUN,
-                    name="train",
-                    command=["python3", "train.py"],
-                    env={"SEED": "1"},
-                    cpus=[0, 1],
-                    memory_mib=1024,
-                    devices=[
-                        p.AssignedDevice(
-                            vendor=p.Vendor.NVIDIA,
-                            index=0,
-                            uuid=GPU,
-                            pci_bus_id=BUS,
-                            memory_mib=40960,
-                            compute_milli=500,
-                        )
-                    ],
-                    working_dir="/work",
-                    loader_cpus=[1],
-                    time_limit_s=3600,
-                    grace_s=30,
-                    strict_single=True,
-                )
-            ],
-        ),
+        "reply": reply(),
         "log_reply": p.LogReply(next_offset=10, truncated=True),
     }
 
