@@ -100,7 +100,7 @@ function Figures({ shares }: { shares: readonly Share[] }) {
       <table style={{ minWidth: 640 }}>
         <thead>
           <tr>
-            <th>{t("queues.queue")}</th><th className="r">{t("queues.quota")}</th><th className="r">{t("queues.bookedOfCap")}</th>
+            <th>{t("queues.queue")}</th><th className="r">{t("queues.quotaHead")}</th><th className="r">{t("queues.bookedOfCap")}</th>
             <th className="r">{t("queues.started")}</th><th className="r">{t("queues.mean")}</th><th className="r">P50</th><th className="r">P95</th><th className="r">P99</th>
           </tr>
         </thead>

@@ -45,11 +45,19 @@ export function ShareBar({ share, max }: { share: Share; max: number }) {
           </text>
         ) : null}
         {queue.pending > 0 ? (
-          <text x={Math.min(width - 90, (booked + ROOM_PERCENT) * k + 8)} y={HEIGHT / 2 + 4} className="h"><tspan className="k">{count(queue.pending)}</tspan> {t("queues.waiting")}</text>
+          <text x={pastPost((booked + ROOM_PERCENT) * k + 8, quota == null ? null : quota * k, width)} y={HEIGHT / 2 + 4}><tspan className="k">{count(queue.pending)}</tspan> {t("queues.waiting")}</text>
         ) : null}
       </svg>
     </div>
   );
+}
+
+const WAITING_PX = 90;
+
+/** Where the count of waiting jobs stands: behind the gate post where it would cross it. */
+function pastPost(x: number, post: number | null, width: number): number {
+  const clear = post != null && post > x - 4 && post < x + WAITING_PX ? post + 8 : x;
+  return Math.min(width - WAITING_PX, clear);
 }
 
 export function ShareAxis({ max }: { max: number }) {

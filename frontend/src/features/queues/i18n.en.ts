@@ -8,6 +8,7 @@ export default {
   barLabel: "{{queue}}: booked {{booked}}, quota {{quota}}, {{waiting}} jobs waiting",
   booked: "booked",
   quota: "quota",
+  quotaHead: "Quota",
   borrowed: "borrowed",
   above: "above quota",
   waiting: "waiting",

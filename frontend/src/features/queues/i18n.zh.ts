@@ -8,6 +8,7 @@ export default {
   barLabel: "{{queue}}：预订 {{booked}}，配额 {{quota}}，{{waiting}} 个作业等待",
   booked: "预订",
   quota: "配额",
+  quotaHead: "配额",
   borrowed: "借用",
   above: "超出配额",
   waiting: "等待",

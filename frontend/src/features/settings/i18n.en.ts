@@ -1,0 +1,12 @@
+export default {
+  title: "Settings",
+  language: "Language",
+  languageNote: "kept with your account",
+  look: "Look",
+  lookNote: "kept in this browser",
+  theme: { system: "as the system", light: "light", dark: "dark" },
+  keys: "Keys",
+  search: "Search",
+  zone: "Time",
+  zoneNote: "Times are shown in the zone of this browser: {{zone}}.",
+};

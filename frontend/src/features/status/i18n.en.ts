@@ -1,0 +1,15 @@
+export default {
+  title: "Status",
+  sub: "Headrace {{version}}",
+  reading: "reading cycles",
+  cycles: "Scheduling cycles",
+  cyclesNote: "the last 100",
+  noCycle: "No cycle has run yet.",
+  mean: "Mean",
+  cycle: "Cycle", at: "Started", wall: "Took", cpu: "Own CPU", considered: "Considered", placed: "Placed", refused: "Refused", stale: "Stale",
+  chart: "{{count}} cycles, the longest took {{most}}",
+  now: "now",
+  system: "System",
+  cluster: "Cluster", uid: "Cluster id", version: "Version", paused: "Paused", link: "Live link",
+  yes: "yes", no: "no",
+};

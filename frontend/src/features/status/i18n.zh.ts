@@ -1,0 +1,15 @@
+export default {
+  title: "状态",
+  sub: "Headrace {{version}}",
+  reading: "正在读取周期",
+  cycles: "调度周期",
+  cyclesNote: "最近 100 个",
+  noCycle: "尚未运行过周期。",
+  mean: "平均",
+  cycle: "周期", at: "开始", wall: "用时", cpu: "自身 CPU", considered: "考虑", placed: "放置", refused: "拒绝", stale: "过期",
+  chart: "{{count}} 个周期，最长 {{most}}",
+  now: "现在",
+  system: "系统",
+  cluster: "集群", uid: "集群标识", version: "版本", paused: "暂停", link: "实时连接",
+  yes: "是", no: "否",
+};
