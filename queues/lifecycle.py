@@ -47,6 +47,16 @@ class Progress:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Cause:
+    """Why and when a status changes."""
+
+    code: str
+    at: datetime
+    details: Mapping[str, Any] = field(default_factory=dict)
+    actor: str = ""
+
+
 def lock_jobs(ids: Iterable[int]) -> dict[int, Job]:
     """The jobs by id, locked in the order of their ids so that no two transactions wait for one another."""
     rows = Job.objects.select_for_update(no_key=True).filter(pk__in=set(ids)).order_by("pk")
@@ -60,7 +70,7 @@ def is_final(job: Job) -> bool:
 
 def record_submission(job: Job, *, actor: str) -> None:
     """The first event of a job that was just inserted."""
-    _event(job, from_status=None, to_status=JobStatus(job.status), code="submitted", actor=actor)
+    _event(job, None, JobStatus(job.status), Cause("submitted", job.submitted_at, actor=actor))
     _tell(job, wake=True)
 
 
@@ -81,8 +91,9 @@ def follow(job: Job, progress: Progress) -> bool:
         return False
     if derived.new_attempt_from is not None:
         return _requeue(job, progress, derived)
-    changes = _progress_changes(job, progress, derived.status)
-    return _move(job, derived.status, changes, code=derived.code, details=_details(progress))
+    now = clock.now()
+    changes = _progress_changes(job, progress, derived.status, now)
+    return _move(job, derived.status, changes, Cause(derived.code, now, _details(progress)))
 
 
 def cancel(job: Job, *, actor: str) -> bool:
@@ -98,31 +109,32 @@ def cancel(job: Job, *, actor: str) -> bool:
         "exit_class": ExitClass.CANCELLED,
         **_waited(job, now),
     }
-    return _move(job, Next.CANCELLED, changes, code="cancelled", actor=actor)
+    return _move(job, Next.CANCELLED, changes, Cause("cancelled", now, actor=actor))
 
 
 def remark(job: Job, code: str, details: Mapping[str, Any]) -> None:
     """An event that changes nothing."""
     status = JobStatus(job.status)
-    _event(job, from_status=status, to_status=status, code=code, details=details)
+    _event(job, status, status, Cause(code, clock.now(), details))
 
 
 def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
     budget = "retries_left" if derived.new_attempt_from is Budget.RETRIES else "requeues_left"
+    now = clock.now()
     previous = [node for node in job.previous_nodes if node != progress.node]
     if progress.node is not None:
         previous = [*previous, progress.node][-MOST_PREVIOUS_NODES:]
     changes: dict[str, Any] = {
         budget: F(budget) - 1,
         "attempt": job.attempt + 1,
-        "pending_since": clock.now(),
+        "pending_since": now,
         "started_at": None,
         "image_pull_ms": F("image_pull_ms") + progress.image_pull_ms,
         "start_ms": F("start_ms") + progress.start_ms,
         "previous_nodes": previous,
         "shape": _shape(job, previous),
     }
-    return _move(job, derived.status, changes, code=derived.code, details=_details(progress))
+    return _move(job, derived.status, changes, Cause(derived.code, now, _details(progress)))
 
 
 def _shape(job: Job, previous_nodes: list[int]) -> str:
@@ -130,8 +142,7 @@ def _shape(job: Job, previous_nodes: list[int]) -> str:
     return shape_key(decode_spec(job.spec), queue=job.queue_id, team=job.team_id, avoidance=avoidance)
 
 
-def _progress_changes(job: Job, progress: Progress, status: Next) -> dict[str, Any]:
-    now = clock.now()
+def _progress_changes(job: Job, progress: Progress, status: Next, now: datetime) -> dict[str, Any]:
     changes: dict[str, Any] = {
         **_waited(job, now),
         "image_pull_ms": F("image_pull_ms") + progress.image_pull_ms,
@@ -176,52 +187,29 @@ def _details(progress: Progress) -> dict[str, Any]:
     return details
 
 
-def _move(
-    job: Job,
-    status: Next,
-    changes: Mapping[str, Any],
-    *,
-    code: str,
-    details: Mapping[str, Any] | None = None,
-    actor: str = "",
-) -> bool:
+def _move(job: Job, status: Next, changes: Mapping[str, Any], cause: Cause) -> bool:
     """The guarded UPDATE with its event; False when the row is no longer what the caller saw."""
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("a job's status changes in a transaction only")
     seen = Job.objects.filter(pk=job.pk, status=job.status, attempt=job.attempt, intent=job.intent)
     if not seen.update(status=status.value, revision=F("revision") + 1, **changes):
         return False
-    _event(
-        job,
-        from_status=JobStatus(job.status),
-        to_status=JobStatus(status.value),
-        code=code,
-        details=details,
-        actor=actor,
-    )
+    _event(job, JobStatus(job.status), JobStatus(status.value), cause)
     job.refresh_from_db()
     _tell(job, wake=status is Next.PENDING)
     return True
 
 
-def _event(
-    job: Job,
-    *,
-    from_status: JobStatus | None,
-    to_status: JobStatus,
-    code: str,
-    details: Mapping[str, Any] | None = None,
-    actor: str = "",
-) -> None:
+def _event(job: Job, from_status: JobStatus | None, to_status: JobStatus, cause: Cause) -> None:
     JobEvent.objects.create(
         job=job,
-        at=clock.now(),
+        at=cause.at,
         attempt=job.attempt,
         from_status=from_status,
         to_status=to_status,
-        code=code,
-        details=dict(details or {}),
-        actor=actor,
+        code=cause.code,
+        details=dict(cause.details),
+        actor=cause.actor,
     )
 
 

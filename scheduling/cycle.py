@@ -26,7 +26,9 @@ log = structlog.get_logger(__name__)
 
 LEASE = "cycle"
 LEASE_TTL_S = 30.0
-BATCH = 200
+BATCH = 1000
+# Applying takes milliseconds each; the lease is prolonged long before it could run out.
+RENEW_EVERY = 50
 # A decision that the rows refused is decided anew at once; what is refused time and again waits for the next wake.
 MOST_ROUNDS = 4
 
@@ -47,7 +49,6 @@ class Tally:
     placed: int = 0
     stale: int = 0
     refusals: dict[str, Refusal] = field(default_factory=dict)
-    waiting: set[str] = field(default_factory=set)
 
 
 WORKER = Worker()
@@ -77,7 +78,6 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     cycle: Cycle | None = None
     for _round in range(MOST_ROUNDS):
         waiting = load_pending(worker.requests)
-        tally.waiting = {shape for _job, shape in waiting}
         if not waiting:
             break
         cycle = cycle or Cycle.objects.create(fencing_token=lease.token)
@@ -86,7 +86,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         _round_of_batches(Applying(lease, cycle, policy), waiting, worker, tally)
         if tally.stale == stale_before:
             break
-    store_reasons(tally.refusals, waiting=tally.waiting)
+    store_reasons(tally.refusals)
     if cycle is not None:
         _finish(cycle, tally, wall_s=clock.monotonic_s() - started, cpu_s=time.process_time() - cpu_started)
 
@@ -118,8 +118,10 @@ def _plan(policy: CyclePolicy, jobs: list[PendingJob], worker: Worker, *, seed: 
 
 def _apply(found: Plan, context: Applying, tally: Tally) -> None:
     tally.considered += found.considered
-    for placed in found.placed:
+    for number, placed in enumerate(found.placed, start=1):
         code = apply_placed(placed, context)
+        if number % RENEW_EVERY == 0:
+            locks.renew(context.lease, ttl_s=LEASE_TTL_S)
         if code is None:
             tally.placed += 1
         elif code is not StaleCode.JOB_CHANGED:

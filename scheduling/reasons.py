@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from controlplane.base import clock
@@ -14,10 +14,8 @@ from scheduling.sheets import encode_sheet
 NUMBERS_KEPT = timedelta(minutes=1)
 
 
-def store_reasons(refusals: Mapping[str, Refusal], *, waiting: Iterable[str]) -> None:
-    """Bring the stored reasons in line with what a cycle found: `refusals` by shape, `waiting` all shapes
-    that still have pending jobs.
-    """
+def store_reasons(refusals: Mapping[str, Refusal]) -> None:
+    """Bring the stored reasons in line with all refusals of a cycle, by shape; other shapes no longer wait."""
     now = clock.now()
     known = {reason.shape: reason for reason in ShapeReason.objects.all()}
     written = [_row(shape, refusal, known.get(shape), now) for shape, refusal in refusals.items()]
@@ -29,7 +27,7 @@ def store_reasons(refusals: Mapping[str, Refusal], *, waiting: Iterable[str]) ->
             unique_fields=["shape"],
             update_fields=["code", "refusal", "since", "updated_at"],
         )
-    gone = known.keys() - set(waiting)
+    gone = known.keys() - refusals.keys()
     if gone:
         ShapeReason.objects.filter(shape__in=gone).delete()
     if gone or any(known.get(row.shape) is None or known[row.shape].code != row.code for row in changed):
