@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from celery import Celery, signals
-from kombu import Queue
+from kombu.entity import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
@@ -54,7 +54,7 @@ app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_default_queue="upkeep",
-    task_queues=[Queue(name) for name in QUEUES],
+    task_queues=[Queue(name) for name in QUEUES],  # type: ignore[no-untyped-call]
     task_routes={name: {"queue": queue} for name, queue in ROUTES.items()},
     task_create_missing_queues=False,
     beat_schedule={

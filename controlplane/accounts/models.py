@@ -35,11 +35,15 @@ class Scope(models.TextChoices):
     WRITE = "write"
 
 
-class User(AbstractUser):
+class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox's manager is untyped
     """A person or a robot account. An empty language means: as the browser asks."""
 
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
     language = models.CharField(max_length=10, choices=settings.LANGUAGES, blank=True)
+
+    # What one request knows of its caller: the token it came with, and the memberships once read.
+    used_token: ApiToken | None = None
+    cached_memberships: list[Membership] | None = None
 
     class Meta(AbstractUser.Meta):
         constraints = [
@@ -55,7 +59,7 @@ class User(AbstractUser):
         return [{"slug": m.team.slug, "name": m.team.name, "role": m.role} for m in found]
 
 
-class Team(models.Model):
+class Team(models.Model):  # type: ignore[django-manager-missing]
     """A group of users who share quota; `slug` is its name in requests."""
 
     slug = models.SlugField(max_length=50, unique=True)
@@ -82,7 +86,7 @@ class ApiToken(AbstractAuthToken):
     digest = models.CharField(max_length=CONSTANTS.DIGEST_LENGTH, unique=True)
     name = models.CharField(max_length=100)
     scopes = models.JSONField(default=list)
-    team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE)
+    team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="tokens")
     last_used_at = models.DateTimeField(null=True)
 
 

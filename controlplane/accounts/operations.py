@@ -14,6 +14,7 @@ from rest_framework.request import Request
 
 from controlplane.accounts.audit import record
 from controlplane.accounts.models import ApiToken, Membership, Role, Team, TeamRole, User
+from controlplane.accounts.scoping import signed_in
 from controlplane.base.problems import FieldError, Problem, invalid
 
 LARGEST_TOKEN_COUNT = 100
@@ -96,10 +97,10 @@ def _taken(field: str) -> FieldError:
     return FieldError(field, "taken", _("Another account has this already."))
 
 
-def edit_me(request: Request, *, language: str | None) -> None:
+def edit_me(user: User, *, language: str | None) -> None:
     """The caller's own settings."""
-    User.objects.filter(pk=request.user.pk).update(language=language or "")
-    request.user.language = language or ""
+    user.language = language or ""
+    user.save(update_fields=["language"])
 
 
 def make_team(request: Request, *, slug: str, name: str) -> Team:
@@ -142,7 +143,7 @@ def remove_member(request: Request, team: Team, *, user: User) -> None:
 
 def make_token(request: Request, fields: Mapping[str, Any], *, team: Team | None) -> NewToken:
     """A new token of the caller; 409 `too-many-tokens`."""
-    user, days = request.user, fields["expires_in_days"]
+    user, days = signed_in(request), fields["expires_in_days"]
     if len(set(fields["scopes"])) != len(fields["scopes"]):
         raise invalid("scopes", "repeated", message=_("Name every scope once."))
     with transaction.atomic():

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from controlplane.accounts.models import ApiToken, Role, Scope, Team, TeamRole, User
+from controlplane.accounts.models import ApiToken, Membership, Role, Scope, Team, TeamRole, User
 from controlplane.base.problems import Problem
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
+
+
+Caller = User | AnonymousUser
 
 
 class Action(StrEnum):
@@ -106,16 +110,18 @@ PERMISSIONS: dict[Action, Rule] = {
 }
 
 
-def token_of(user: User) -> ApiToken | None:
+def token_of(user: Caller) -> ApiToken | None:
     """The API token that this request was made with; None for a session."""
-    return getattr(user, "used_token", None)
+    return user.used_token if isinstance(user, User) else None
 
 
-def grades_of(user: User, team: Team | None = None) -> frozenset[Grade]:
+def grades_of(user: Caller, team: Team | None = None) -> frozenset[Grade]:
     """The grades of a user, within `team` or, without one, in any of the user's teams.
 
     Who has no team yet is MEMBER of nothing in particular. A token narrowed to one team has no power over the cluster.
     """
+    if isinstance(user, AnonymousUser):
+        return frozenset()
     token = token_of(user)
     narrow = token.team_id if token else None
     if narrow is None and user.role == Role.ADMIN:
@@ -135,17 +141,15 @@ def grades_of(user: User, team: Team | None = None) -> frozenset[Grade]:
     return frozenset(grades)
 
 
-def _memberships(user: User) -> list[Any]:
-    cached = getattr(user, "cached_memberships", None)
-    if cached is None:
-        cached = list(user.memberships.all())
-        user.cached_memberships = cached  # type: ignore[attr-defined]
-    return cached
+def _memberships(user: User) -> list[Membership]:
+    if user.cached_memberships is None:
+        user.cached_memberships = list(user.memberships.all())
+    return user.cached_memberships
 
 
-def allows(user: User, action: Action, *, team: Team | None = None, owner: Model | None = None) -> bool:
+def allows(user: Caller, action: Action, *, team: Team | None = None, owner: Model | None = None) -> bool:
     """Whether the table lets this user (and the token in use) do `action`; objects are asked with team and owner."""
-    if not user.is_authenticated or not user.is_active:
+    if isinstance(user, AnonymousUser) or not user.is_active:
         return False
     rule, token = PERMISSIONS[action], token_of(user)
     if token is not None and not _token_allows(token, rule, team):
@@ -162,7 +166,7 @@ def _token_allows(token: ApiToken, rule: Rule, team: Team | None) -> bool:
     return token.team_id is None or team is None or token.team_id == team.pk
 
 
-def require(user: User, action: Action, *, team: Team | None = None, owner: Model | None = None) -> None:
+def require(user: Caller, action: Action, *, team: Team | None = None, owner: Model | None = None) -> None:
     """403 `forbidden` unless `allows`; for objects that the caller may see (others were not found by scoping)."""
     if not allows(user, action, team=team, owner=owner):
         raise Problem(403, "forbidden", params={"action": action.value})

@@ -8,7 +8,7 @@ from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
-class TokenScheme(OpenApiAuthenticationExtension):
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """`Authorization: Bearer hr_...`."""
 
     target_class = "controlplane.accounts.authentication.TokenAuthentication"
@@ -18,7 +18,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer"}
 
 
-class SessionScheme(OpenApiAuthenticationExtension):
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The console's cookie; changes also need the header X-CSRFToken."""
 
     target_class = "controlplane.accounts.authentication.SessionAuthentication"

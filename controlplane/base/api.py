@@ -41,7 +41,6 @@ class CursorPages(CursorPagination):
     page_size = DEFAULT_LIMIT
     max_page_size = LARGEST_LIMIT
     page_size_query_param = "limit"
-    page_size_query_description = _("Number of results, 1 to 500.")
     ordering = "-id"
     template = None
 
@@ -62,7 +61,7 @@ class CursorPages(CursorPagination):
             ) from None
 
     def paginate_queryset(
-        self, queryset: QuerySet, request: Request, view: APIView | None = None
+        self, queryset: Any, request: Request, view: APIView | None = None
     ) -> list[Any] | None:
         try:
             return super().paginate_queryset(queryset, request, view)

@@ -73,8 +73,8 @@ def as_problem(error: Exception) -> Problem | None:
 def _framework_problem(error: exceptions.APIException) -> Problem:
     code = next((code for kind, code in BY_EXCEPTION if isinstance(error, kind)), "invalid")
     headers: dict[str, str] = {}
-    if isinstance(error, exceptions.Throttled) and error.wait:
-        headers["Retry-After"] = str(int(error.wait) + 1)
+    if wait_s := getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(wait_s) + 1)
     if getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]
     if code == "forbidden" and str(error.detail).startswith("CSRF"):

@@ -119,7 +119,7 @@ def _work_until_quiet(
         renew(lease, ttl_s=ttl_s)
 
 
-def _one(sql: str, **params: object) -> tuple[int, ...] | None:
+def _one(sql: str, **params: str | float) -> tuple[int, ...] | None:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         row: tuple[int, ...] | None = cursor.fetchone()

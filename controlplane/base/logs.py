@@ -38,7 +38,7 @@ def _hidden(key: str, value: Any, depth: int) -> Any:
     return value
 
 
-SHARED = [
+SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
@@ -26,8 +26,11 @@ class ProblemSerializer(serializers.Serializer):
     status = serializers.IntegerField()
     code = serializers.CharField()
     detail = serializers.CharField()
-    errors = FieldErrorSerializer(many=True)
     params = serializers.DictField()
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        # `errors` is taken as an attribute of every serializer.
+        return {**super().get_fields(), "errors": FieldErrorSerializer(many=True)}
 
 
 STATUSES = (
@@ -58,7 +61,7 @@ class ProblemSchema(AutoSchema):
         ]
         return parts[:1] or ["api"]
 
-    def _get_response_bodies(self, direction: str = "response") -> dict[str, Any]:
+    def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> dict[str, Any]:
         bodies = super()._get_response_bodies(direction=direction)
         component = self.resolve_serializer(ProblemSerializer, "response")
         for status in STATUSES:

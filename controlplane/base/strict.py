@@ -53,7 +53,7 @@ class StrictSerializer(serializers.Serializer):
 
     def _unknown_fields(self, data: Mapping[str, Any]) -> dict[str, list[ErrorDetail]]:
         known = {name for name, field in self.fields.items() if not field.read_only}
-        error = ErrorDetail(_("There is no such field."), code="unknown-field")
+        error = ErrorDetail(str(_("There is no such field.")), code="unknown-field")
         return {str(name): [error] for name in data if name not in known}
 
     def _wrong_types(self, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,21 +89,20 @@ def type_error(field: serializers.Field, raw: Any) -> Detail:
 def text_error(text: str) -> ErrorDetail | None:
     """What no database can store: NUL and halves of surrogate pairs."""
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        return ErrorDetail(
-            _("Contains a character that cannot be stored (NUL or half of a surrogate pair)."), "text"
-        )
+        message = _("Contains a character that cannot be stored: NUL or half of a surrogate pair.")
+        return ErrorDetail(str(message), code="text")
     return None
 
 
 def _wrong_type(expected: Any) -> ErrorDetail:
-    return ErrorDetail(_("Must be %(expected)s.") % {"expected": expected}, code="type")
+    return ErrorDetail(str(_("Must be %(expected)s.")) % {"expected": expected}, code="type")
 
 
 def _integer_error(raw: Any) -> ErrorDetail | None:
     if isinstance(raw, bool) or not isinstance(raw, int):
         return _wrong_type(_("a whole number"))
     if abs(raw) > LARGEST_INTEGER:
-        return ErrorDetail(_("This number is too large."), code="max")
+        return ErrorDetail(str(_("This number is too large.")), code="max")
     return None
 
 
@@ -111,7 +110,7 @@ def _number_error(raw: Any) -> ErrorDetail | None:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return _wrong_type(_("a number"))
     if abs(raw) > LARGEST_INTEGER or not math.isfinite(raw):
-        return ErrorDetail(_("This number is too large."), code="max")
+        return ErrorDetail(str(_("This number is too large.")), code="max")
     return None
 
 

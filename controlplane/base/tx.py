@@ -40,7 +40,7 @@ def after_commit(topic: Topic, key: Hashable = "") -> None:
     # Whoever registers while the commit's callbacks run belongs to the next transaction and is told again.
     if not isinstance(told, set) or told:
         told = set()
-        connection.headrace_told = told  # type: ignore[attr-defined]
+        connection.headrace_told = told
     transaction.on_commit(functools.partial(_tell_once, told, topic, key))
 
 

@@ -44,7 +44,7 @@ class CheckpointTimeout(StrEnum):
     STOP = "stop"
 
 
-class ResourceFilter(Section):
+class ResourceFilter(Section, frozen=True):
     """A resource key accepted in job requests: an amount of device memory, or a model out of `values`."""
 
     type: FilterType
@@ -53,7 +53,7 @@ class ResourceFilter(Section):
     values: tuple[ResourceKey, ...] = ()
 
 
-class QueueSpec(Section):
+class QueueSpec(Section, frozen=True):
     """One queue. `quota_ppm` is its cap as a share of the schedulable capacity; None is no cap."""
 
     name: Name
@@ -63,14 +63,14 @@ class QueueSpec(Section):
     borrow: bool = False
 
 
-class QueuePolicy(Section):
+class QueuePolicy(Section, frozen=True):
     """The queues in the order written."""
 
     queues: Annotated[tuple[QueueSpec, ...], msgspec.Meta(min_length=1, max_length=100)]
     fair_share_half_life_days: Positive
 
 
-class ScoringWeights(Section):
+class ScoringWeights(Section, frozen=True):
     """Weights of the score terms in ppm, as written: not normalised."""
 
     resource_fit: Annotated[int, msgspec.Meta(ge=0)]
@@ -85,7 +85,7 @@ class ScoringWeights(Section):
         return {field.encode_name: getattr(self, field.name) for field in msgspec.structs.fields(self)}
 
 
-class MemoryPrecheck(Section):
+class MemoryPrecheck(Section, frozen=True):
     """A shared slice goes only where the free memory is at least `factor` x the request."""
 
     factor: Decimal
@@ -97,7 +97,7 @@ class MemoryPrecheck(Section):
         return Fraction(self.factor).as_integer_ratio()
 
 
-class CpuPolicy(Section):
+class CpuPolicy(Section, frozen=True):
     """The CPU side of placements."""
 
     bind_core: bool
@@ -105,7 +105,7 @@ class CpuPolicy(Section):
     high_bandwidth_nodesets: tuple[str, ...]
 
 
-class Health(Section):
+class Health(Section, frozen=True):
     """When devices and nodes stop and start to take jobs."""
 
     report_interval_s: Annotated[int, msgspec.Meta(ge=1, le=600)]
@@ -120,14 +120,14 @@ class Health(Section):
     clock_offset_alert_ms: Positive
 
 
-class Cycle(Section):
+class Cycle(Section, frozen=True):
     """How often the scheduler looks without being woken."""
 
     interval_s: Annotated[int, msgspec.Meta(ge=1, le=600)]
     node_state_refresh_s: Annotated[int, msgspec.Meta(ge=1, le=3600)]
 
 
-class Preemption(Section):
+class Preemption(Section, frozen=True):
     """How a victim is asked to leave."""
 
     grace_s: Positive
@@ -136,7 +136,7 @@ class Preemption(Section):
     idle_device_percent: Percent
 
 
-class ValleyWindow(Section):
+class ValleyWindow(Section, frozen=True):
     """When deferrable jobs run."""
 
     from_: TimeOfDay = msgspec.field(name="from")
@@ -146,14 +146,14 @@ class ValleyWindow(Section):
     early_after_s: Positive
 
 
-class MemoryGuard(Section):
+class MemoryGuard(Section, frozen=True):
     """Above which share of its booking a job raises an alert."""
 
     shared_percent: Percent
     whole_percent: Percent
 
 
-class IdleRule(Section):
+class IdleRule(Section, frozen=True):
     """When an unused device is a finding."""
 
     below_percent: Percent
@@ -163,20 +163,20 @@ class IdleRule(Section):
     weekends: bool
 
 
-class Tuning(Section):
+class Tuning(Section, frozen=True):
     """Guarded changes of weights."""
 
     watch_days: Positive
 
 
-class Canary(Section):
+class Canary(Section, frozen=True):
     """Length of the two stages of a canary."""
 
     observe_days: Positive
     act_days: Positive
 
 
-class PolicyDocument(Section):
+class PolicyDocument(Section, frozen=True):
     """The whole document, complete with defaults."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]

@@ -68,20 +68,31 @@ def read_source(text: str) -> Source:
     """Values and lines, with the sections lifted out of `scheduler:`; PolicyError when it is not one YAML mapping."""
     if len(text.encode(errors="replace")) > LARGEST_BYTES:
         raise PolicyError(None, "", _("The document is larger than 1 MiB."))
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise PolicyError(
-            mark.line + 1 if mark else None, "", _("Not valid YAML: %s") % getattr(error, "problem", error)
-        ) from None
-    except RecursionError:
-        raise PolicyError(None, "", _("Nested too deeply.")) from None
+    root = _compose(text)
     if not isinstance(root, yaml.MappingNode):
         raise PolicyError(1, "", _("The document must be a mapping with the key `scheduler`."))
     lines: dict[Path_, int] = {}
     values = _plain(root, path=(), lines=lines)
     return _lift(Source(values, lines))
+
+
+def _compose(text: str) -> yaml.Node | None:
+    try:
+        # Stopped at the first level too many: the parser's own work grows with the square of the depth.
+        depth = 0
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > LARGEST_DEPTH:
+                raise PolicyError(_line_of(event.start_mark), "", _("Nested too deeply."))
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or str(error)
+        line = _line_of(getattr(error, "problem_mark", None))
+        raise PolicyError(line, "", _("Not valid YAML: %s") % problem) from None
+
+
+def _line_of(mark: Any) -> int | None:
+    return mark.line + 1 if mark else None
 
 
 def _lift(source: Source) -> Source:
@@ -178,16 +189,19 @@ def _to_ppm(source: Source, values: dict[str, Any]) -> None:
     weights = values["scoring-weights"]
     if isinstance(weights, dict):
         for name in WEIGHTS & weights.keys():
-            weights[name] = _exact(
-                source, ("scoring-weights", name), lambda name=name: _weight(weights[name])
-            )
+            weights[name] = _exact(source, ("scoring-weights", name), weights[name], convert=_weight)
         _refuse_zero_fragmentation(source, weights)
-    queues = values["queue-policy"].get("queues") if isinstance(values["queue-policy"], dict) else None
-    for i, queue in enumerate(queues if isinstance(queues, list) else []):
-        if isinstance(queue, dict) and queue.get("quota") is not None:
-            text = queue["quota"]
-            quota = _exact(source, ("queue-policy", "queues", i, "quota"), lambda text=text: _share(text))
-            queues[i] = {**queue, "quota": quota}
+    policy = values["queue-policy"]
+    queues = policy.get("queues") if isinstance(policy, dict) else None
+    if isinstance(queues, list):
+        policy["queues"] = [_queue_in_ppm(source, i, queue) for i, queue in enumerate(queues)]
+
+
+def _queue_in_ppm(source: Source, i: int, queue: Any) -> Any:
+    if not isinstance(queue, dict) or queue.get("quota") is None:
+        return queue
+    path = ("queue-policy", "queues", i, "quota")
+    return {**queue, "quota": _exact(source, path, queue["quota"], convert=_share)}
 
 
 def _refuse_zero_fragmentation(source: Source, weights: dict[str, Any]) -> None:
@@ -197,9 +211,9 @@ def _refuse_zero_fragmentation(source: Source, weights: dict[str, Any]) -> None:
         raise source.error(("scoring-weights", "fragmentation-penalty"), reason)
 
 
-def _exact(source: Source, path: Path_, convert: Callable[[], int]) -> int:
+def _exact(source: Source, path: Path_, value: object, *, convert: Callable[[object], int]) -> int:
     try:
-        return convert()
+        return convert(value)
     except ValueError as error:
         raise source.error(path, str(error)) from None
 

@@ -18,12 +18,19 @@ PUBLIC = {"/api/v1/openapi.json"}
 
 @dataclass(frozen=True)
 class Route:
-    """One method of one address; `action` is None when the view does not name one."""
+    """One method of one address; `named` is None when the view does not name one."""
 
     method: str
     template: str
     view: type
-    action: Action | None
+    named: Action | None
+
+    @property
+    def action(self) -> Action:
+        assert self.named is not None, (
+            f"{self.view.__name__} must have one permission class that names an Action"
+        )
+        return self.named
 
     @property
     def address(self) -> str:

@@ -19,6 +19,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TTL_S = 30
 
 
+def taken(holder: str, *, ttl_s: float = TTL_S) -> locks.LeaseToken:
+    lease = locks.take_lease("x", holder=holder, ttl_s=ttl_s)
+    assert lease is not None
+    return lease
+
+
 def expire(name: str) -> None:
     Lease.objects.filter(name=name).update(expires_at="2000-01-01T00:00:00Z")
 
@@ -48,9 +54,9 @@ def test_one_holder_at_a_time() -> None:
 
 
 def test_an_expired_lease_is_taken_over_and_the_old_holder_fenced_off() -> None:
-    old = locks.take_lease("x", holder="a", ttl_s=TTL_S)
+    old = taken("a")
     expire("x")
-    new = locks.take_lease("x", holder="b", ttl_s=TTL_S)
+    new = taken("b")
     with pytest.raises(LeaseLost), transaction.atomic():
         locks.fence_check("x", old.token)
     with pytest.raises(LeaseLost):
@@ -61,7 +67,7 @@ def test_an_expired_lease_is_taken_over_and_the_old_holder_fenced_off() -> None:
 
 
 def test_an_expired_lease_does_not_fence_even_when_nobody_took_it() -> None:
-    lease = locks.take_lease("x", holder="a", ttl_s=TTL_S)
+    lease = taken("a")
     expire("x")
     with pytest.raises(LeaseLost), transaction.atomic():
         locks.fence_check("x", lease.token)
@@ -74,7 +80,7 @@ def test_fence_check_needs_a_transaction() -> None:
 
 def test_nobody_takes_the_lease_while_an_apply_is_open() -> None:
     """A take-over waits for the transaction that passed the fence, even when the lease expires inside of it."""
-    lease = locks.take_lease("x", holder="a", ttl_s=0.2)
+    lease = taken("a", ttl_s=0.2)
     order: list[str] = []
 
     def take(_number: int) -> None:
@@ -94,7 +100,7 @@ def test_nobody_takes_the_lease_while_an_apply_is_open() -> None:
 
 
 def test_a_waker_does_not_wait_for_an_open_apply() -> None:
-    lease = locks.take_lease("x", holder="a", ttl_s=TTL_S)
+    lease = taken("a")
     with transaction.atomic():
         locks.fence_check("x", lease.token)
         assert in_threads(1, lambda _n: locks.bump_wake("x")) == [1]
@@ -105,7 +111,7 @@ def test_a_waker_does_not_wait_for_an_open_apply() -> None:
 def test_of_many_exactly_one_gets_it(contenders: int, expired: bool, exists: bool) -> None:
     Lease.objects.all().delete()
     if exists:
-        lease = locks.take_lease("x", holder="before", ttl_s=TTL_S)
+        lease = taken("before")
         expire("x") if expired else locks.release(lease)
     got = in_threads(contenders, lambda n: locks.take_lease("x", holder=str(n), ttl_s=TTL_S))
     winners = [lease for lease in got if lease is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -130,7 +131,7 @@ def test_without_valkey_work_goes_on_and_sign_in_is_closed(site: Any, how: signa
     processes["valkey"].send_signal(how)
     try:
         for call in (rename, rename, lambda c: c.get("/api/v1/me"), lambda c: c.get("/api/v1/audit")):
-            answer, took_s = timed(lambda call=call: call(client))
+            answer, took_s = timed(functools.partial(call, client))
             assert answer.status_code == 200 and took_s < SOON_S, answer.text
         refused, took_s = timed(lambda: sign_in(found))
         assert (refused.status_code, refused.json()["code"]) == (503, "broker-unavailable")
@@ -153,7 +154,7 @@ def test_without_the_database_requests_say_so_and_recover(site: Any) -> None:
     processes["postgres"].send_signal(signal.SIGKILL)
     processes["postgres"].wait()
     for call in (rename, lambda c: c.get("/api/v1/me"), lambda _c: sign_in(found)):
-        answer, took_s = timed(lambda call=call: call(client))
+        answer, took_s = timed(functools.partial(call, client))
         assert answer.status_code == 503, answer.text
         assert answer.json()["code"] == "database-unavailable"
         assert answer.headers["Content-Type"] == "application/problem+json"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from controlplane.accounts.models import AuditEntry, User
 from controlplane.policy import service
-from controlplane.policy.active import active_policy, active_version
+from controlplane.policy.active import ActivePolicy, active_policy, active_version
 from controlplane.policy.models import PolicyVersion
 from controlplane.policy.reading import PolicyError, read_document
 from tests.conftest import SHARED_DATA
@@ -177,7 +177,7 @@ def test_versions_count_up_and_one_is_active(admin: User, django_assert_num_quer
 
 @pytest.mark.django_db
 def test_followers_decide_with_the_transaction(admin: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(active: service.ActivePolicy) -> None:
+    def refuse(active: ActivePolicy) -> None:
         assert active.document.name == "hybrid-scheduler"
         raise ValueError("no")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -29,7 +30,7 @@ from tests.controlplane.conftest import client_of
     ],
 )
 def test_bad_bodies(member: User, body: str, content_type: str, status: int, code: str) -> None:
-    data = body.encode("latin-1")
+    data: Any = body.encode("latin-1")
     answer = client_of(member).generic("PATCH", "/api/v1/me", data, content_type=content_type)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert answer["Content-Type"] == "application/problem+json"

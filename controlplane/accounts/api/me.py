@@ -23,7 +23,7 @@ from controlplane.accounts.api.serializers import (
 )
 from controlplane.accounts.models import ApiToken, User
 from controlplane.accounts.permissions import Action, allows, permissions_by_method, token_of
-from controlplane.accounts.scoping import visible_teams
+from controlplane.accounts.scoping import signed_in, visible_teams
 from controlplane.base.api import PAGE_PARAMETERS, page, page_of, read_body
 from controlplane.base.identity import this_cluster
 from controlplane.base.problems import invalid, not_found
@@ -56,13 +56,13 @@ class MeView(APIView):
 
     @extend_schema(operation_id="me", responses=MeSerializer)
     def get(self, request: Request) -> Response:
-        return Response(MeSerializer(describe(request.user)).data)
+        return Response(MeSerializer(describe(signed_in(request))).data)
 
     @extend_schema(operation_id="me_edit", request=MeEditSerializer, responses=MeSerializer)
     def patch(self, request: Request) -> Response:
         body = read_body(request, MeEditSerializer)
-        operations.edit_me(request, language=body["language"])
-        return Response(MeSerializer(describe(request.user)).data)
+        operations.edit_me(signed_in(request), language=body["language"])
+        return Response(MeSerializer(describe(signed_in(request))).data)
 
 
 class TokensView(APIView):
@@ -72,7 +72,9 @@ class TokensView(APIView):
 
     @extend_schema(operation_id="tokens", parameters=PAGE_PARAMETERS, responses=page_of(TokenSerializer))
     def get(self, request: Request) -> Response:
-        return page(request, own_tokens(request.user).select_related("team"), serializer=TokenSerializer)
+        return page(
+            request, own_tokens(signed_in(request)).select_related("team"), serializer=TokenSerializer
+        )
 
     @extend_schema(
         operation_id="token_make", request=TokenMakeSerializer, responses={201: TokenMadeSerializer}
@@ -83,8 +85,7 @@ class TokensView(APIView):
         if body["team"] and team is None:
             raise invalid("team", "not-found", message=_("There is no such team, or you are not in it."))
         made = operations.make_token(request, body, team=team)
-        made.row.token = made.secret  # type: ignore[attr-defined]
-        return Response(TokenMadeSerializer(made.row).data, status=201)
+        return Response({**TokenSerializer(made.row).data, "token": made.secret}, status=201)
 
 
 class TokenView(APIView):
@@ -94,7 +95,7 @@ class TokenView(APIView):
 
     @extend_schema(operation_id="token_revoke", responses={204: None})
     def delete(self, request: Request, token_id: int) -> Response:
-        token = own_tokens(request.user).filter(pk=token_id).first()
+        token = own_tokens(signed_in(request)).filter(pk=token_id).first()
         if token is None:
             raise not_found()
         operations.revoke_token(request, token)

@@ -83,12 +83,11 @@ class UserMadeSerializer(UserSerializer):
     password = serializers.CharField(allow_null=True)
 
 
-class UserEditSerializer(StrictSerializer):
-    """What administrators may change of an account."""
+class UserFieldsSerializer(StrictSerializer):
+    """What administrators decide about an account."""
 
     email = serializers.EmailField(allow_blank=True, max_length=254, required=False)
     role = serializers.ChoiceField(choices=Role.choices, required=False)
-    active = serializers.BooleanField(required=False)
     language = serializers.ChoiceField(choices=LANGUAGES, allow_null=True, required=False)
     password = serializers.CharField(max_length=128, trim_whitespace=False, required=False, write_only=True)
 
@@ -100,11 +99,16 @@ class UserEditSerializer(StrictSerializer):
         return password
 
 
-class UserMakeSerializer(UserEditSerializer):
+class UserEditSerializer(UserFieldsSerializer):
+    """What administrators may change of an account; a closed one (active: false) is out at once."""
+
+    active = serializers.BooleanField(required=False)
+
+
+class UserMakeSerializer(UserFieldsSerializer):
     """A new account; without a password the server chooses one."""
 
     username = serializers.CharField(min_length=1, max_length=150, validators=[USERNAME])
-    active = None
 
 
 class MemberSerializer(serializers.Serializer):

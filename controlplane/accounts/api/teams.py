@@ -36,10 +36,10 @@ from controlplane.base.problems import Problem, not_found
 
 def find_team(request: Request, slug: str) -> Any:
     """A team that the caller may see, with its member count."""
-    team = visible_teams(request.user).filter(slug=slug).first()
+    seen = Team.objects.filter(pk__in=visible_teams(request.user).values("pk"))
+    team = seen.annotate(member_count=Count("memberships")).filter(slug=slug).first()
     if team is None:
         raise not_found()
-    team.member_count = team.memberships.count()
     return team
 
 

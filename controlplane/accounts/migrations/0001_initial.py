@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
                 ('scopes', models.JSONField(default=list)),
                 ('last_used_at', models.DateTimeField(null=True)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='auth_token_set', to=settings.AUTH_USER_MODEL)),
-                ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, to='accounts.team')),
+                ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to='accounts.team')),
             ],
             options={
                 'abstract': False,

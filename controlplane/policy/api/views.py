@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for, permissions_by_method
+from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, StrictSerializer, page, page_of, read_body
 from controlplane.base.problems import FieldError, Problem, not_found
 from controlplane.policy.models import PolicyVersion
@@ -57,7 +58,7 @@ class PoliciesView(APIView):
     def post(self, request: Request) -> Response:
         body = read_body(request, PolicyMakeSerializer)
         try:
-            version = activate(body["document"], author=request.user, reason=body["reason"])
+            version = activate(body["document"], author=signed_in(request), reason=body["reason"])
         except PolicyError as error:
             raise _problem(error) from None
         return Response(PolicySerializer(version).data, status=201)

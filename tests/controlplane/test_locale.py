@@ -1,0 +1,71 @@
+"""The Chinese catalogue is complete, fresh and keeps every placeholder."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+
+from controlplane.base.catalogue import compile_mo, read_po, texts_of, write_po
+from controlplane.base.problems import Problem
+
+ROOT = Path(__file__).parents[2]
+CATALOGUES = sorted((ROOT / "locale").glob("*/LC_MESSAGES/django.po"))
+PLACES = re.compile(r"%\(\w+\)s|%s")
+
+
+def test_there_is_a_chinese_catalogue() -> None:
+    assert [file.parts[-3] for file in CATALOGUES] == ["zh_Hans"]
+
+
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parts[-3])
+def test_every_text_is_translated(file: Path) -> None:
+    translations = read_po(file)
+    missing = [text for text in texts_of(ROOT) if not translations.get(text)]
+    assert missing == [], (
+        "run `python manage.py messages`, then translate these in django.po and run it again"
+    )
+
+
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parts[-3])
+def test_files_are_as_the_command_writes_them(file: Path, tmp_path: Path) -> None:
+    translations = read_po(file)
+    fresh = tmp_path / file.parts[-3] / "LC_MESSAGES" / "django.po"
+    fresh.parent.mkdir(parents=True)
+    write_po(fresh, texts_of(ROOT), translations=translations)
+    assert fresh.read_text() == file.read_text(), "run `python manage.py messages`"
+    compiled = compile_mo(translations, language=file.parts[-3].replace("_", "-"))
+    assert compiled == file.with_suffix(".mo").read_bytes(), "run `python manage.py messages`"
+
+
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parts[-3])
+def test_placeholders_are_kept(file: Path) -> None:
+    wrong = [
+        text for text, translated in read_po(file).items()
+        if translated and sorted(PLACES.findall(text)) != sorted(PLACES.findall(translated))
+    ]  # fmt: skip
+    assert wrong == []
+
+
+def test_catalogues_survive_quotes_and_line_breaks(tmp_path: Path) -> None:
+    texts = {'a "quoted" \\ text': ["x.py"], "two\nlines\t": ["x.py", "y.py"], "é": []}
+    translations = {text: f"译 {text}" for text in texts}
+    file = tmp_path / "zh_Hans" / "LC_MESSAGES" / "django.po"
+    file.parent.mkdir(parents=True)
+    write_po(file, texts, translations=translations)
+    assert read_po(file) == translations
+    compiled = gettext.GNUTranslations(BytesIO(compile_mo(translations, language="zh-Hans")))
+    assert [compiled.gettext(text) for text in texts] == list(translations.values())
+    assert compiled.gettext("unknown") == "unknown"
+
+
+def test_problems_speak_the_language_now_active() -> None:
+    problem = Problem(405, "method-not-allowed", params={"method": "PUT"})
+    with translation.override("zh-hans"):
+        assert problem.body()["detail"] == "此地址不支持 PUT。"
+    with translation.override("en"):
+        assert problem.body()["detail"] == "This address does not take PUT."
