@@ -47,7 +47,7 @@ def signals(module: Module) -> Iterator[str]:
 
 
 def blind_saves(module: Module) -> Iterator[str]:
-    """`save()` writes all columns, also those that another process changed in between."""
+    """`save()` writes all columns, also those that another process changed in between; an insert may."""
     for node in module.nodes:
         if (
             not isinstance(node, ast.Call)
@@ -57,7 +57,11 @@ def blind_saves(module: Module) -> Iterator[str]:
             continue
         receiver = dotted(node.func.value).rsplit(".", 1)[-1]
         named = {keyword.arg for keyword in node.keywords}
-        if receiver not in NOT_MODELS and not receiver.startswith("super") and "update_fields" not in named:
+        if (
+            receiver not in NOT_MODELS
+            and not receiver.startswith("super")
+            and not named & {"update_fields", "force_insert"}
+        ):
             yield f"{module.path}:{node.lineno} saves without update_fields"
 
 

@@ -23,6 +23,18 @@ def test_law(tree: Tree, law: Callable[[Tree], list[str]]) -> None:
     assert not found, "\n" + "\n".join(found)
 
 
+def test_every_named_writer_writes(tree: Tree) -> None:
+    """A rule about a module that is gone, or that writes no more, would guard nothing."""
+    by_path = {module.path: module for module in tree.server}
+    idle = [
+        f"{path}: {fact.model}.{fact.column}"
+        for fact in writers.FACTS
+        for path in fact.writers
+        if path not in by_path or not list(writers.writes(by_path[path], fact))
+    ]
+    assert idle == []
+
+
 def test_locks_name_no_address() -> None:
     assert files.lock_findings(CLONE) == []
 

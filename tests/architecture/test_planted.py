@@ -37,6 +37,7 @@ PLANTED = [
         "writes Job.status",
     ),
     (writers.findings, "queues/operations.py", "job.save(update_fields=['status'])\n", "writes Job.status"),
+    (writers.findings, "queues/operations.py", "Job.objects.update(**columns)\n", "writes Job.status"),
     (writers.findings, "scheduling/cycle.py", "rows.update(phase='lost')\n", "writes Placement.phase"),
     (
         writers.findings,

@@ -20,13 +20,15 @@ class Fact:
 
 FACTS = (
     Fact("Job", "status", ("queues/lifecycle.py",)),
-    Fact("Placement", "phase", ("scheduling/apply.py", "scheduling/observe.py")),
+    Fact("Placement", "phase", ("scheduling/observe.py", "scheduling/losses.py")),
+    Fact("Device", "health", ("inventory/device_health.py",)),
+    Fact("Node", "state", ("inventory/node_states.py",)),
 )
 # Rows that only these modules may make, change or delete.
 ROWS = {
     "JobEvent": ("queues/lifecycle.py",),
-    "Slice": ("scheduling/apply.py", "scheduling/observe.py"),
-    "CoreBooking": ("scheduling/apply.py", "scheduling/observe.py"),
+    "Slice": ("scheduling/apply.py", "scheduling/bookings.py"),
+    "CoreBooking": ("scheduling/apply.py", "scheduling/bookings.py"),
     "Hold": ("scheduling/apply.py", "scheduling/observe.py"),
 }
 
@@ -52,6 +54,14 @@ def named_columns(call: ast.Call) -> set[str]:
     return names
 
 
+def updates_by_dictionary(call: ast.Call, model: str) -> bool:
+    """`Model.objects...update(**columns)` may write any column, so only a writer may do it."""
+    chain = dotted(call.func).split(".")
+    return (
+        chain[0] == model and chain[-1] == "update" and any(keyword.arg is None for keyword in call.keywords)
+    )
+
+
 def may_be(model: str, receiver: str) -> bool:
     """A chain that starts at another class writes another model; one that starts at a variable may be any."""
     first = receiver.split(".")[0]
@@ -65,7 +75,8 @@ def writes(module: Module, fact: Fact) -> Iterator[int]:
                 yield target.lineno
         if isinstance(node, ast.Call):
             receiver = dotted(node.func)
-            if fact.column in named_columns(node) and may_be(fact.model, receiver):
+            named = fact.column in named_columns(node) and may_be(fact.model, receiver)
+            if named or updates_by_dictionary(node, fact.model):
                 yield node.lineno
 
 
