@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx
 
@@ -16,6 +16,7 @@ from client import config as configuration
 from client.errors import ApiError, ClientError, FieldError, NotSignedIn, Unreachable
 
 JSON = dict[str, Any]
+Body = TypeVar("Body", dict[str, Any], list[Any])
 CSRF_COOKIE = "headrace_csrf"
 RETRIED_STATUSES = {429, 502, 503, 504}
 FIRST_PAUSE_S = 0.2
@@ -121,7 +122,7 @@ class Client:
 
     def placements(self, job: int) -> list[JSON]:
         """Where the attempts of a job were placed, newest first."""
-        return self._some(f"/api/v1/jobs/{job}/placements", limit=500, params={})
+        return self._body(self._send("GET", f"/api/v1/jobs/{job}/placements"), list)
 
     def log(self, job: int, *, attempt: int, offset: int = 0, wait_s: int = 0) -> LogPart:
         """The next part of a log; waits up to `wait_s` for new bytes."""
@@ -162,12 +163,18 @@ class Client:
             raise Unreachable(f"{self.url}: {error or type(error).__name__}") from error
 
     def _json(self, method: str, path: str, *, repeat: bool = False, **options: Any) -> JSON:
-        answer = self._send(method, path, repeat=repeat, **options)
+        return self._body(self._send(method, path, repeat=repeat, **options), dict)
+
+    def _body(self, answer: httpx.Response, kind: type[Body]) -> Body:
+        """The JSON of an answer, which must be of this kind."""
         try:
-            return dict(answer.json())
-        except ValueError as error:
-            kind = answer.headers.get("Content-Type", "no content type")
-            raise ClientError(f"{self.url} does not answer like a Headrace server ({kind})") from error
+            body = answer.json()
+        except ValueError:
+            body = None
+        if isinstance(body, kind):
+            return body
+        content = answer.headers.get("Content-Type", "no content type")
+        raise ClientError(f"{self.url} does not answer like a Headrace server ({content})")
 
     def _send(self, method: str, path: str, *, repeat: bool = False, **options: Any) -> httpx.Response:
         headers = {**options.pop("headers", {})}

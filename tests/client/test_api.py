@@ -33,6 +33,15 @@ def test_submit_is_repeated_with_the_same_key_after_cut_and_503():
     assert len(keys) == 1
 
 
+def test_placements_are_a_plain_list():
+    rows = [{"id": 4, "attempt": 2}, {"id": 3, "attempt": 1}]
+    with scripted(lambda _: Answer(200, rows)) as server, Client(url=server.url, token="t") as client:
+        assert client.placements(7) == rows
+        with pytest.raises(ClientError, match="does not answer like a Headrace server"):
+            client.job(7)
+    assert server.asked[0].path == "/api/v1/jobs/7/placements"
+
+
 def test_a_refused_request_is_not_repeated_and_names_the_field():
     problem = {
         "code": "invalid",
