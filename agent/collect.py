@@ -121,7 +121,10 @@ class VendorWorker:
             start_new_session=True,
             bufsize=0,
             cwd="/",
-            env={**os.environ, "PYTHONPATH": home},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")])),
+            },
         )
         self._fresh = True
         return self._process

@@ -44,7 +44,9 @@ class AgentProcess:
         argv += ["--token-file", str(token), "--jobs-dir", str(self.folder / "jobs"), *self.options]
         environment = {
             "PATH": self.path or os.environ["PATH"],
-            "PYTHONPATH": str(CLONE),
+            "PYTHONPATH": os.pathsep.join(
+                [str(CLONE), *(path for path in sys.path if path.endswith("-packages"))]
+            ),
             "HOME": str(self.folder),
         }
         with (self.folder / "agent.log").open("ab") as log:
@@ -59,7 +61,8 @@ class AgentProcess:
         return self.exit_codes[-1]
 
     def log(self) -> str:
-        return (self.folder / "agent.log").read_text()
+        path = self.folder / "agent.log"
+        return path.read_text() if path.exists() else "it was never started"
 
 
 def end_supervisors(state: Path) -> None:
@@ -97,3 +100,4 @@ def agent(server: ControlPlane, folder: Path) -> Iterator[AgentProcess]:
     if process.process is not None and process.process.poll() is None:
         process.end(signal.SIGKILL)
     end_supervisors(process.state)
+    print(process.log())  # shown when the test failed
