@@ -43,7 +43,6 @@ def python_steps() -> list[Step]:
         Step("imports", (BIN / "lint-imports", "--no-cache")),
         Step("house rules", (BIN / "pytest", "tests/architecture", "-q", "--no-header", "--durations=0")),
         Step("django", (python, "manage.py", "check")),
-        Step("migrations", (python, "manage.py", "makemigrations", "--check", "--dry-run")),
         Step("openapi fresh", (python, "-m", "tools.openapi", "--check")),
     ]
 
