@@ -124,16 +124,33 @@ def beat(state: StateFolder) -> tuple[str, ...]:
 
 def agent_child(state: StateFolder, config: Path) -> ChildSpec:
     """The agent of this very machine. It gets nothing of the server's environment: it is a stranger like any other."""
+    command = ("headrace-agent", "run", "--config", str(config))
+    return child("agent", command, state=state, env=agent_environment())
+
+
+def agent_environment() -> dict[str, str]:
     wanted = ("PATH", "HOME", "LANG", "USER", "LOGNAME")
-    env = {
+    return {
         name: value for name, value in os.environ.items() if name in wanted or name.startswith(AGENT_SETTINGS)
     }
-    return child("agent", ("headrace-agent", "run", "--config", str(config)), state=state, env=env)
 
 
-def demo_child(state: StateFolder, address: Address, env: Mapping[str, str]) -> ChildSpec:
-    command = ("python", "-m", "bench.demo", "--server", address.url, "--state", str(state.root / "demo"))
-    return child("demo", command, state=state, env=env)
+def demo_children(state: StateFolder, address: Address, env: Mapping[str, str]) -> list[ChildSpec]:
+    """The simulated nodes, strangers like every agent, and whoever submits jobs for them."""
+    nodes = (
+        "headrace-agent",
+        "simulate",
+        "--server",
+        address.url,
+        "--state-dir",
+        str(state.demo / "nodes"),
+        "--token-file",
+        str(state.demo_tokens),
+    )
+    return [
+        child("demo-nodes", nodes, state=state, env=agent_environment()),
+        child("demo-jobs", ("python", "manage.py", "demo_jobs"), state=state, env=env),
+    ]
 
 
 def child(name: str, command: tuple[str, ...], *, state: StateFolder, env: Mapping[str, str]) -> ChildSpec:

@@ -19,7 +19,7 @@ from controlplane.embedded.plan import (
     Address,
     agent_child,
     child_environment,
-    demo_child,
+    demo_children,
     web_child,
     worker_children,
 )
@@ -62,7 +62,7 @@ class Start:
         first = not self.state.admin_password.exists()
         env = self._start_databases(supervisor)
         steps: list[Callable[[], None]] = [
-            lambda: self._prepare_and_serve(supervisor, env),
+            lambda: self._prepare_and_serve(supervisor, env, demo=demo),
             lambda: self._start_workers(supervisor, env),
         ]
         if with_agent:
@@ -98,15 +98,16 @@ class Start:
         server.wait_ready(supervisor.start(server.spec()))
         return server.url()
 
-    def _prepare_and_serve(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
+    def _prepare_and_serve(self, supervisor: Supervisor, env: Mapping[str, str], *, demo: bool) -> None:
         """A known schema lets web load while the first rows are looked at; a new one has to be there first."""
         data = Postgres(self.state).data
+        extra = ("--demo",) if demo else ()
         if not os.environ.get("DATABASE_URL") and schema.is_current(self.state, data):
-            rows = self._bootstrap(env)
+            rows = self._bootstrap(env, *extra)
             self._start_web(supervisor, env)
             return self._finish(rows)
         self.say("  .. database schema and first rows")
-        self._finish(self._bootstrap(env, "--migrate"))
+        self._finish(self._bootstrap(env, "--migrate", *extra))
         if data.exists():
             schema.mark_current(self.state, data)
         return self._start_web(supervisor, env)
@@ -160,7 +161,8 @@ class Start:
 
     def _start_demo(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
         self.say("  .. simulated cluster")
-        supervisor.start(demo_child(self.state, self.address, env))
+        for spec in demo_children(self.state, self.address, env):
+            supervisor.start(spec)
 
     def _greet(self, *, first: bool) -> None:
         self.say(f"\nHeadrace is up:  {self.address.url}")

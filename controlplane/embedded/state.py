@@ -60,6 +60,14 @@ class StateFolder:
     def enrolment_token(self) -> Path:
         return self.agent / "enrolment.token"
 
+    @property
+    def demo(self) -> Path:
+        return self.root / "demo"
+
+    @property
+    def demo_tokens(self) -> Path:
+        return self.demo / "enrolment.tokens"
+
     def ensure(self) -> None:
         """Makes the folders; as root others may pass through (jobs have accounts of their own), nobody may list."""
         passable = 0o711 if os.geteuid() == 0 else 0o700

@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from controlplane.embedded.demo.rows import write_demo_rows
 from controlplane.embedded.first_rows import write_first_rows
 from controlplane.embedded.state import find_state
 
@@ -13,6 +14,7 @@ class Command(BaseCommand):
     help = "Makes cluster, policy, default team, first admin and the local agent's enrolment token where missing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--demo", action="store_true", help="also what the simulated cluster needs")
         parser.add_argument("--migrate", action="store_true", help="bring the schema up to date first")
         parser.add_argument(
             "--show-password", action="store_true", help="print a new admin's password as well"
@@ -24,6 +26,8 @@ class Command(BaseCommand):
         state = find_state()
         state.ensure()
         password = write_first_rows(state)
+        if options["demo"]:
+            write_demo_rows(state.demo_tokens)
         if password is not None:
             # Output of commands ends up in logs, where no secret belongs unless somebody asks for it.
             shown = f": {password}" if options["show_password"] else ""
