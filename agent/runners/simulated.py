@@ -23,7 +23,9 @@ from agent.task import Outcome, Record, TaskKey
 
 logger = logging.getLogger("headrace.agent.simulation")
 DEFAULT_SECONDS = 30.0
+# Each line is a request to the server: short jobs talk often, long ones seldom.
 LINE_EVERY_S = 5.0
+MOST_LINES = 8
 _SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)")
 _EXIT = re.compile(r"\bexit\s+(\d+)")
 
@@ -184,7 +186,7 @@ class SimRunner:
             code = exit_code(task.record.assignment)
             left_s = max(0.0, task.seconds - gone_s)
             self._timetable.call_in(left_s, lambda: self._end(key, ExitReason.EXITED, code=code))
-        self._timetable.call_in(LINE_EVERY_S, lambda: self._line(key))
+        self._timetable.call_in(line_every_s(task), lambda: self._line(key))
 
     def _line(self, key: TaskKey) -> None:
         task = self._tasks.get(key)
@@ -192,7 +194,7 @@ class SimRunner:
             return
         task.lines += 1
         self._say(task, f"step {task.lines * 50} loss {2.5 / math.sqrt(task.lines + 1):.4f}")
-        self._timetable.call_in(LINE_EVERY_S, lambda: self._line(key))
+        self._timetable.call_in(line_every_s(task), lambda: self._line(key))
 
     def _end(
         self, key: TaskKey, reason: ExitReason, *, code: int | None = None, signal: int | None = None
@@ -212,6 +214,11 @@ class SimRunner:
     def _say(self, task: SimTask, text: str) -> None:
         with contextlib.suppress(OSError), (self._journal.folder(task.record.key) / "log").open("ab") as log:
             log.write(text.encode() + b"\n")
+
+
+def line_every_s(task: SimTask) -> float:
+    """How long a simulated job is silent between two lines."""
+    return max(LINE_EVERY_S, task.seconds / MOST_LINES)
 
 
 def job_seconds(assignment: Assignment) -> float:
