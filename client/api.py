@@ -121,7 +121,7 @@ class Client:
         return self._json("GET", f"/api/v1/jobs/{job}/explain")
 
     def placements(self, job: int) -> list[JSON]:
-        """Where the attempts of a job were placed, newest first."""
+        """Where the attempts of a job were placed, first to last."""
         return self._body(self._send("GET", f"/api/v1/jobs/{job}/placements"), list)
 
     def log(self, job: int, *, attempt: int, offset: int = 0, wait_s: int = 0) -> LogPart:
