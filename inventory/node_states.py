@@ -13,6 +13,7 @@ AWAY = (NodeState.SILENT, NodeState.LOST)
 SILENT_ALERT = "node-silent"
 LOST_ALERT = "node-lost"
 DUPLICATE_ALERT = "duplicate-machine"
+CLAIM_ALERT = "identity-claimed"
 
 
 def heard_from(node: Node) -> None:
@@ -55,9 +56,10 @@ def quarantine_duplicate(node: Node, details: dict[str, object]) -> None:
     _raise(DUPLICATE_ALERT, Severity.CRITICAL, node, **details)
 
 
-def note_claim(node_id: int, *, code: str, details: dict[str, object]) -> None:
+def note_claim(node_id: int, *, why: str, details: dict[str, object]) -> None:
     """Another machine claimed this node's identity and was refused: the node goes on, a person should look."""
-    raise_alert(code, Severity.WARNING, subject_type="node", subject_id=node_id, details=details)
+    claim = {"why": why, "at_ms": clock.now_ms(), **details}
+    raise_alert(CLAIM_ALERT, Severity.WARNING, subject_type="node", subject_id=node_id, details=claim)
 
 
 def set_by_operator(node: Node, state: NodeState, *, reason: str) -> bool:

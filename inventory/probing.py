@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import QuerySet
 
-from controlplane.alerts.models import Alert
+from controlplane.alerts.models import Alert, Severity
+from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
 from controlplane.policy.document import Health as HealthPolicy
 from inventory import device_health
@@ -25,10 +26,12 @@ from inventory.models import (
     UncountedCause,
     UncountedTime,
 )
-from inventory.node_states import mark_lost, mark_silent
+from inventory.node_states import CLAIM_ALERT, mark_lost, mark_silent
 from inventory.silence import Span, counted, is_gap, is_mass
 from inventory.wiring import UPWARD
 
+MASS_ALERT = "mass-silence"
+KEEP_CLAIMS = timedelta(hours=1)
 PRUNE_EVERY = timedelta(hours=1)
 KEEP_SPANS = timedelta(days=1)
 KEEP_HISTORY = timedelta(days=90)
@@ -68,8 +71,7 @@ def probe(policy: HealthPolicy) -> Probed:
     )
     overdue = [one for one in silences if one.without_down >= silent_after]
     mass = is_mass(len(overdue), len(silences), percent=policy.mass_silence_percent)
-    if mass:
-        _extend(UncountedCause.MASS, now, policy)
+    _note_mass(mass, now, policy, silent=len(overdue))
     silent = sum(_silence_node(one.contact, now) for one in overdue)
     lost = 0
     if not mass:
@@ -119,6 +121,15 @@ def _extend(cause: UncountedCause, now: datetime, policy: HealthPolicy) -> None:
         UncountedTime.objects.filter(pk=running.pk).update(ended_at=now)
 
 
+def _note_mass(mass: bool, now: datetime, policy: HealthPolicy, *, silent: int) -> None:
+    if mass:
+        _extend(UncountedCause.MASS, now, policy)
+        details = {"silent": silent}
+        raise_alert(MASS_ALERT, Severity.CRITICAL, subject_type="cluster", subject_id=1, details=details)
+    else:
+        clear_alert(MASS_ALERT, subject_type="cluster", subject_id=1)
+
+
 def _silence_node(contact: NodeContact, now: datetime) -> bool:
     with transaction.atomic():
         return _still_silent(contact) and mark_silent(contact.node)
@@ -166,7 +177,16 @@ def _prune(now: datetime) -> None:
     DeviceEvent.objects.filter(at__lt=now - KEEP_HISTORY).delete()
     RetiredBoot.objects.filter(retired_at__lt=now - KEEP_HISTORY).delete()
     EnrolmentToken.objects.filter(expires_at__lt=now - KEEP_HISTORY).delete()
+    _clear_old_claims(now)
     flapping = Alert.objects.filter(code=device_health.FLAPPING, cleared_at=None).values_list(
         "subject_id", flat=True
     )
     device_health.clear_flapping([int(subject) for subject in flapping], now)
+
+
+def _clear_old_claims(now: datetime) -> None:
+    """A claim that was not repeated for an hour needs nobody any more."""
+    oldest_ms = clock.to_ms(now - KEEP_CLAIMS)
+    claims = Alert.objects.filter(code=CLAIM_ALERT, cleared_at=None, details__at_ms__lt=oldest_ms)
+    for subject in claims.values_list("subject_id", flat=True):
+        clear_alert(CLAIM_ALERT, subject_type="node", subject_id=subject)

@@ -63,6 +63,6 @@ def _note(error: EnrolmentRefused, body: EnrolRequest, request: HttpRequest) -> 
     if error.node_id is not None:
         note_claim(
             error.node_id,
-            code=error.why.value,
+            why=error.why.value,
             details={"hostname": body.hostname[:255], "address": audit.client_address(request)},
         )

@@ -24,7 +24,7 @@ from inventory.boots import Boot, meet_boot
 from inventory.clock_offsets import note_clock
 from inventory.ingest import apply_facts
 from inventory.models import Device, Node, NodeContact, NodeState
-from inventory.node_states import DUPLICATE_ALERT, heard_from, note_claim
+from inventory.node_states import heard_from, note_claim
 from scheduling.observe import observe_tasks
 
 # Numbers grow over restarts of the agent. One slightly too small belongs to a report that was long under way;
@@ -64,7 +64,7 @@ def _check_machine(node: Node, report: Report) -> None:
     """A token copied to a machine with another id marks a stranger, not a clone: only the stranger is refused."""
     if report.facts is None or report.facts.machine_id == node.machine_id:
         return
-    note_claim(node.pk, code=DUPLICATE_ALERT, details={"hostname": report.facts.hostname[:255]})
+    note_claim(node.pk, why="machine-mismatch", details={"hostname": report.facts.hostname[:255]})
     raise Problem(
         409,
         "machine-mismatch",

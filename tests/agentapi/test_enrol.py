@@ -117,7 +117,8 @@ def test_a_live_machine_id_is_refused_with_an_alert_and_the_token_stays_good():
     secret = enrolment_token()
     answer = enrol(enrol_request(secret, boot_id="boot-2"))
     assert (answer.status_code, problem(answer)["code"]) == (409, "duplicate-machine")
-    alert = Alert.objects.get(code="duplicate-machine")
+    alert = Alert.objects.get(code="identity-claimed")
+    assert alert.details["why"] == "duplicate-machine"
     assert alert.subject_id == str(reply.node)
     assert EnrolmentToken.objects.filter(used_at=None).count() == 1
     assert Agent(reply.token).report().authoritative

@@ -11,6 +11,7 @@ from controlplane.alerts.models import Alert
 from controlplane.base import clock as server_clock
 from controlplane.policy.active import active_policy
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState, ProbeBeat, UncountedTime
+from inventory.node_states import note_claim
 from inventory.probing import probe
 from inventory.silence import Span, counted, is_mass
 from inventory.wiring import UPWARD
@@ -125,10 +126,23 @@ def test_many_silent_together_are_silent_but_not_lost(clock, lost):
     run(clock, until=1000, heard=made[4:])
     assert states(made) == [*[NodeState.SILENT] * 4, *[NodeState.READY] * 6]
     assert lost == []
+    assert Alert.objects.filter(code="mass-silence", cleared_at=None).exists()
     run(clock, since=1000, until=1100, heard=made[3:])
     assert lost == []
     run(clock, since=1100, until=1250, heard=made[3:])
     assert sorted(lost) == [node.pk for node in made[:3]]
+    assert not Alert.objects.filter(code="mass-silence", cleared_at=None).exists()
+
+
+def test_a_refused_claim_is_forgotten_after_an_hour(clock, lost):
+    (node,) = nodes(1)
+    run(clock, until=10, heard=[node])
+    clock.move_to(at(1800))
+    note_claim(node.pk, why="duplicate-machine", details={})
+    run(clock, since=3690, until=3700, heard=[node])
+    assert Alert.objects.filter(cleared_at=None).exists()
+    run(clock, since=7390, until=7400, heard=[node])
+    assert not Alert.objects.filter(cleared_at=None).exists()
 
 
 def test_cordoned_and_quarantined_nodes_fall_silent_too_and_remember(clock, lost):
