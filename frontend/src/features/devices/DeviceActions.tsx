@@ -7,13 +7,14 @@ import { keys } from "@/api/keys";
 import { meQuery } from "@/api/session";
 import type { Device } from "@/api/types";
 import { ApiCall } from "@/ui/ApiCall";
+import { jobNames } from "@/features/nodes/jobNames";
 import { Confirm } from "@/ui/Dialog";
 
 const MAY = ["device-operate", "node-operate"];
 
-/** Release gives back what health took: from quarantine or after recovery. */
+/** Only good checks lead out of quarantine; an operator confirms them. */
 function isReleasable(device: Device): boolean {
-  return device.health === "quarantined" || device.health === "recovered";
+  return device.health === "recovered";
 }
 
 export function DeviceActions({ device }: { device: Device }) {
@@ -49,7 +50,7 @@ export function DeviceActions({ device }: { device: Device }) {
           <p>{t(`devices.effect.${asked}`, who)}</p>
           {device.placements.length > 0 ? (
             <p className="sm" style={{ marginTop: 6 }}>
-              {t("devices.goOn", { count: device.placements.length, jobs: device.placements.map((placement) => `${placement.job_name} / ${String(placement.job)}`).join(", ") })}
+              {t("devices.goOn", { count: device.placements.length, jobs: jobNames(t, device.placements) })}
             </p>
           ) : null}
         </Confirm>

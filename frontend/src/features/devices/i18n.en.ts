@@ -9,7 +9,7 @@ export default {
   note: {
     healthy: "takes new jobs",
     suspect: "checks failed; still takes new jobs",
-    quarantined: "failed its checks; no new jobs until an operator releases it",
+    quarantined: "checks failed; no new jobs until it recovers and is released",
     recovered: "good again; waits for an operator to release it",
     missing: "gone from the reports; no new jobs",
     unknown: "no valid reading; no new jobs",
@@ -60,10 +60,10 @@ export default {
   effect: {
     cordon: "No new job will start on device {{index}} of {{node}} until it is opened again. Nothing is stopped.",
     uncordon: "Device {{index}} of {{node}} takes new jobs again at the next cycle.",
-    release: "Device {{index}} of {{node}} counts as healthy again and takes new jobs. Its counters start anew.",
+    release: "Device {{index}} of {{node}} counts as healthy again and takes new jobs.",
   },
   goOn_one: "The job on it goes on: {{jobs}}.",
   goOn_other: "The {{count}} jobs on it go on: {{jobs}}.",
-  nothingToRelease: "only a quarantined or recovered device is released",
+  nothingToRelease: "only a recovered device is released",
   apiNote: 'Actions: POST {{path}}/cordon, /uncordon or /release with {"reason": "…"}.',
 };

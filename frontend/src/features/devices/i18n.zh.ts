@@ -9,7 +9,7 @@ export default {
   note: {
     healthy: "可接收新作业",
     suspect: "有检查失败；仍接收新作业",
-    quarantined: "检查未通过；在操作员解除之前不再接收新作业",
+    quarantined: "检查未通过；恢复并解除之前不再接收新作业",
     recovered: "已恢复正常，等待操作员解除",
     missing: "已不在上报中；不再接收新作业",
     unknown: "无有效读数；不再接收新作业",
@@ -59,9 +59,9 @@ export default {
   effect: {
     cordon: "{{node}} 的设备 {{index}} 在重新开放之前不再启动新作业。不会停止任何作业。",
     uncordon: "{{node}} 的设备 {{index}} 自下一调度周期起重新接收新作业。",
-    release: "{{node}} 的设备 {{index}} 重新计为健康并接收新作业，计数器清零。",
+    release: "{{node}} 的设备 {{index}} 重新计为健康并接收新作业。",
   },
   goOn_other: "其上的 {{count}} 个作业继续运行：{{jobs}}。",
-  nothingToRelease: "只有已隔离或已恢复的设备可以解除",
+  nothingToRelease: "只有已恢复的设备可以解除",
   apiNote: '操作：POST {{path}}/cordon、/uncordon 或 /release，正文 {"reason": "…"}。',
 };

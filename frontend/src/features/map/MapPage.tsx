@@ -1,21 +1,24 @@
 // The resource map: every node and device at once, with the sheet of the one that is open.
-import { useCallback, useMemo, useRef } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { meQuery } from "@/api/session";
 import { DeviceSheet } from "@/features/devices/DeviceSheet";
+import { EnrolDialog } from "@/features/inventory/EnrolDialog";
 import { NodeSheet } from "@/features/nodes/NodeSheet";
-import { clockTime } from "@/lib/format";
-import { age } from "@/lib/format";
+import { age, clockTime } from "@/lib/format";
 import { useNow } from "@/lib/useNow";
 import { usePhone } from "@/lib/usePhone";
 import { Broken, Empty, Loading } from "@/ui/ListLooks";
 import { Legend } from "./page/Legend";
 import { MapBar } from "./page/MapBar";
 import { MapTable } from "./page/MapTable";
+import type { Size } from "./pure/camera";
 import { regroup } from "./pure/layout";
 import { powerScaleW } from "./pure/levels";
 import { countSpots } from "./pure/marks";
 import type { ClusterMap, MapDevice, MapNode } from "./pure/model";
-import { findDevice, findNode, nodeKey } from "./pure/viewState";
+import { findDevice, findNode, nodeKey, type MapView } from "./pure/viewState";
 import { MapCanvas, type MapCanvasHandle } from "./stage/MapCanvas";
 import type { StageInput, StageView } from "./stage/MapStage";
 import { sceneWords } from "./stage/sentences";
@@ -46,10 +49,17 @@ export function MapPage() {
 
 function NoNodes() {
   const { t } = useTranslation();
+  const me = useQuery(meQuery);
+  const [isEnrolling, setEnrolling] = useState(false);
+  const may = me.data?.permissions.includes("node-enrol") ?? false;
   return (
     <Empty title={t("map.empty")}>
-      {t("map.emptyNext")} <a href="/nodes">{t("map.emptyLink")}</a>
-      <div className="code">headrace-agent enrol --server {window.location.origin} --token …</div>
+      {may ? t("map.emptyNext") : t("map.emptyAsk")}
+      <div className="code">headrace-agent run --server {window.location.origin} --token-file enrolment.token</div>
+      {may ? (
+        <button type="button" className="btn pri" style={{ marginTop: 8 }} onClick={() => { setEnrolling(true); }}>{t("map.enrol")}</button>
+      ) : null}
+      {isEnrolling ? <EnrolDialog onClose={() => { setEnrolling(false); }} /> : null}
     </Empty>
   );
 }
@@ -80,27 +90,43 @@ function StaleNote({ at }: { at: number }) {
   return <div className="mapstale sig sm b" role="status">{t("ui.staleAsOf", asOf)}</div>;
 }
 
-function Cluster({ map, staleAt }: { map: ClusterMap; staleAt: number | null }) {
+interface Shown {
+  readonly map: ClusterMap;
+  readonly view: MapView;
+  readonly opened: Opened | null;
+  readonly room: Size;
+}
+
+function useStageInput({ map, view, opened, room }: Shown): StageInput {
   const { t, i18n } = useTranslation();
+  const groups = useMemo(() => regroup(map.groups, view.by), [map.groups, view.by]);
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- t keeps its identity when the language changes
+  const words = useMemo(() => sceneWords(t, view.mode), [t, view.mode, i18n.language]);
+  return useMemo(() => ({
+    groups, nodes: map.nodes, mode: view.mode, spot: view.spot, words, room,
+    selected: opened ? { nodeId: opened.node.id, deviceIndex: opened.device?.index ?? null } : null,
+  }), [groups, map.nodes, view.mode, view.spot, words, room, opened]);
+}
+
+/** Where the address says the view is; it is followed when the address changes, not when the data does. */
+function useStageView({ map, view, opened }: Shown): StageView {
+  return useMemo(
+    () => ({ zoom: view.z, nodeId: findNode(map, view.at)?.id ?? opened?.node.id ?? null }),
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [view.z, view.at],
+  );
+}
+
+function Cluster({ map, staleAt }: { map: ClusterMap; staleAt: number | null }) {
   const [view, change] = useMapView();
   const [root, room] = useRoom();
   const isPhone = usePhone();
   const canvas = useRef<MapCanvasHandle>(null);
   const opened = useOpened(map, view.device, view.node);
-  const groups = useMemo(() => regroup(map.groups, view.by), [map.groups, view.by]);
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- t keeps its identity when the language changes
-  const words = useMemo(() => sceneWords(t, view.mode), [t, view.mode, i18n.language]);
+  const shown: Shown = { map, view, opened, room };
+  const input = useStageInput(shown);
+  const at = useStageView(shown);
   const counts = useMemo(() => countSpots(map), [map]);
-  const input = useMemo<StageInput>(() => ({
-    groups, nodes: map.nodes, mode: view.mode, spot: view.spot, words, room,
-    selected: opened ? { nodeId: opened.node.id, deviceIndex: opened.device?.index ?? null } : null,
-  }), [groups, map.nodes, view.mode, view.spot, words, room, opened]);
-  const at = useMemo<StageView>(
-    () => ({ zoom: view.z, nodeId: findNode(map, view.at)?.id ?? opened?.node.id ?? null }),
-    // The place is taken from the address when the address changes, not when the data does.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-    [view.z, view.at],
-  );
   const open = useCallback((node: MapNode, device: MapDevice | null) => { change(openChange(map, node, device)); }, [change, map]);
   const close = useCallback(() => {
     change({ device: null, node: null });
@@ -122,12 +148,7 @@ function Cluster({ map, staleAt }: { map: ClusterMap; staleAt: number | null }) 
             <MapCanvas ref={canvas} input={input} view={at} onView={onView} onOpen={open} onClear={close} />
           )}
         </div>
-        {view.table ? null : (
-          <div className="mapfoot">
-            <Legend mode={view.mode} powerScaleW={powerScaleW(map.nodes)} />
-            <ZoomButtons canvas={canvas} />
-          </div>
-        )}
+        {view.table ? null : <MapFoot map={map} view={view} canvas={canvas} />}
       </div>
       {opened?.device ? <DeviceSheet key={opened.device.id} id={opened.device.id} onClose={close} /> : null}
       {opened && !opened.device ? <NodeSheet key={opened.node.id} id={opened.node.id} onClose={close} /> : null}
@@ -135,7 +156,18 @@ function Cluster({ map, staleAt }: { map: ClusterMap; staleAt: number | null }) 
   );
 }
 
-function ZoomButtons({ canvas }: { canvas: React.RefObject<MapCanvasHandle | null> }) {
+type CanvasRef = React.RefObject<MapCanvasHandle | null>;
+
+function MapFoot({ map, view, canvas }: { map: ClusterMap; view: MapView; canvas: CanvasRef }) {
+  return (
+    <div className="mapfoot">
+      <Legend mode={view.mode} powerScaleW={powerScaleW(map.nodes)} />
+      <ZoomButtons canvas={canvas} />
+    </div>
+  );
+}
+
+function ZoomButtons({ canvas }: { canvas: CanvasRef }) {
   const { t } = useTranslation();
   return (
     <div className="seg zoom">

@@ -11,8 +11,9 @@ export default {
   zoomOut: "Zoom out",
   reading: "reading every node and device",
   empty: "No nodes yet.",
-  emptyNext: "Enrol the first one on that machine; an administrator makes the token on the page",
-  emptyLink: "Nodes",
+  emptyNext: "Make a token, then run the agent on the first machine:",
+  emptyAsk: "Ask an operator for an enrolment token, then run the agent on the first machine:",
+  enrol: "Make a token…",
   canvasLabel:
     "Map of {{nodes}} nodes and {{devices}} devices. Arrow keys move from tile to tile, with Shift they move the view; plus and minus zoom, Home shows the whole cluster, Enter opens the node, a digit opens that device. The same data is in the table view.",
   nodes_one: "{{nodes}} node",

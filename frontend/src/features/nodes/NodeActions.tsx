@@ -8,9 +8,10 @@ import { meQuery } from "@/api/session";
 import type { NodeDetail, NodeState } from "@/api/types";
 import { ApiCall } from "@/ui/ApiCall";
 import { Confirm } from "@/ui/Dialog";
+import { jobNames } from "./jobNames";
 
 const OFFERED: Record<NodeState, readonly NodeAction[]> = {
-  enrolled: ["cordon"],
+  enrolled: [],
   ready: ["cordon", "drain", "maintenance"],
   cordoned: ["uncordon", "drain", "maintenance"],
   draining: ["uncordon", "maintenance"],
@@ -52,7 +53,7 @@ export function NodeActions({ node }: { node: NodeDetail }) {
           <p>{t(`nodes.effect.${asked}`, { node: node.name })}</p>
           {node.placements.length > 0 ? (
             <p className="sm" style={{ marginTop: 6 }}>
-              {t("nodes.jobsOn", { count: node.placements.length, jobs: node.placements.map((placement) => `${placement.job_name} / ${String(placement.job)}`).join(", ") })}
+              {t("nodes.jobsOn", { count: node.placements.length, jobs: jobNames(t, node.placements) })}
             </p>
           ) : null}
         </Confirm>

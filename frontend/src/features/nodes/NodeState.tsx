@@ -24,11 +24,13 @@ export function ClockOffset({ offsetMs }: { offsetMs: number | null }) {
 
 export function NodeStateLine({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
-  const note = node.state_reason || t(`nodes.note.${node.state}`);
+  const note = t(`nodes.note.${node.state}`);
+  // The reason of a quarantine is a code of the server, which the note says in words.
+  const reason = node.state_reason && node.state !== "quarantined" ? ` · ${t("nodes.reason", { reason: node.state_reason })}` : "";
   return (
     <div className="sheetstate">
       <StateWord state={node.state} />
-      <span className="sm mut">{note} · {t("nodes.lastReport")} <ReportAge at={node.last_report_at} /></span>
+      <span className="sm mut">{note}{reason} · {t("nodes.lastReport")} <ReportAge at={node.last_report_at} /></span>
     </div>
   );
 }

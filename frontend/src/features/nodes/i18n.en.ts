@@ -37,6 +37,8 @@ export default {
   topSpeed: "top frequency",
   upTo: "up to {{speed}}",
   cpu: { booked: "booked", reserved: "reserved", offline: "offline", free: "free", title: "CPU {{id}}: {{use}}, {{speed}}" },
+  foreignJob: "job {{id}} of another team",
+  reason: "reason: {{reason}}",
   note: {
     enrolled: "enrolled; waits for its first full report",
     ready: "takes new jobs",

@@ -36,6 +36,8 @@ export default {
   topSpeed: "最高频率",
   upTo: "最高 {{speed}}",
   cpu: { booked: "已预订", reserved: "已保留", offline: "离线", free: "空闲", title: "CPU {{id}}：{{use}}，{{speed}}" },
+  foreignJob: "其他团队的作业 {{id}}",
+  reason: "原因：{{reason}}",
   note: {
     enrolled: "已登记，等待首次完整上报",
     ready: "可接收新作业",

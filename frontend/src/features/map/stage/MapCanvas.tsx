@@ -163,19 +163,15 @@ function usePointer(base: Elements["base"], stage: StageRef, onOpen: MapCanvasPr
       stage.current?.zoomBy(event.deltaY < 0 ? 1.18 : 1 / 1.18, event.offsetX, event.offsetY);
     };
     const leave = (): void => { stage.current?.leave(); };
-    canvas.addEventListener("pointerdown", down);
-    canvas.addEventListener("pointermove", move);
-    canvas.addEventListener("pointerup", up);
-    canvas.addEventListener("pointercancel", () => { drag = null; });
-    canvas.addEventListener("pointerleave", leave);
-    canvas.addEventListener("wheel", wheel, { passive: false });
-    return () => {
-      canvas.removeEventListener("pointerdown", down);
-      canvas.removeEventListener("pointermove", move);
-      canvas.removeEventListener("pointerup", up);
-      canvas.removeEventListener("pointerleave", leave);
-      canvas.removeEventListener("wheel", wheel);
-    };
+    const listening = new AbortController();
+    const { signal } = listening;
+    canvas.addEventListener("pointerdown", down, { signal });
+    canvas.addEventListener("pointermove", move, { signal });
+    canvas.addEventListener("pointerup", up, { signal });
+    canvas.addEventListener("pointercancel", () => { drag = null; }, { signal });
+    canvas.addEventListener("pointerleave", leave, { signal });
+    canvas.addEventListener("wheel", wheel, { passive: false, signal });
+    return () => { listening.abort(); };
   }, [base, stage]);
 }
 
