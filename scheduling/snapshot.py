@@ -19,7 +19,7 @@ from django.db.models import Sum
 
 from inventory.models import Device, DeviceLink, Node, NodeState
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import CpuInfo, DeviceHealth, DeviceInfo, LinkInfo, NodeInfo
+from scheduling.engine.types import SIMULATED, CpuInfo, DeviceHealth, DeviceInfo, LinkInfo, NodeInfo
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
 Version = tuple[int, int]
@@ -37,7 +37,7 @@ def load_versions() -> dict[int, Version]:
 def load_nodes(ids: Collection[int] | None = None) -> list[NodeInfo]:
     """These nodes, or all, as the engine sees them; six queries however many there are."""
     rows = _of(Node.objects.all(), "id", ids).values(
-        "id", "name", "node_set__name", "state", "observe_only", "labels", "memory_mib", "facts"
+        "id", "name", "node_set__name", "state", "observe_only", "simulated", "labels", "memory_mib", "facts"
     )
     parts = _Parts.load(ids)
     return [_node(row, parts) for row in rows]
@@ -70,7 +70,7 @@ def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
         node_set=row["node_set__name"],
         not_ready=None if row["state"] == NodeState.READY else row["state"],
         observe_only=row["observe_only"],
-        labels=tuple(sorted(row["labels"].items())),
+        labels=_labels(row),
         memory_mib=row["memory_mib"] or 0,
         memory_booked_mib=memory_booked_mib,
         cpus=_cpus(facts, parts.cpus.get(node, frozenset())),
@@ -80,6 +80,12 @@ def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
         datasets=tuple(facts.get("datasets", ())),
         read_bandwidth_booked_mib_s=bandwidth,
     )
+
+
+def _labels(row: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The node's labels; a simulated node carries the mark that keeps real jobs away, whatever its agent says."""
+    labels = row["labels"] | dict([SIMULATED] if row["simulated"] else [])
+    return tuple(sorted(labels.items()))
 
 
 def _cpus(facts: dict[str, Any], booked: Collection[int]) -> tuple[CpuInfo, ...]:

@@ -1,0 +1,59 @@
+"""Sentences: complete, exact, and in two languages."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import translation
+
+from scheduling.engine.changes import ChangeKind
+from scheduling.engine.types import NearMiss, ReasonCode, Refusal, Request
+from scheduling.wording import CHANGES, LABELS, SENTENCES, memory_text, reason_sentence
+
+NAMES = {7: "tb-007"}
+
+
+def sentence(near: NearMiss | None, request: Request | None = None, code: ReasonCode | None = None) -> str:
+    found = near.code if near else code
+    assert found is not None
+    return reason_sentence(Refusal(1, found, 9, (), (near,) if near else ()), request, NAMES).text
+
+
+def test_every_reason_and_change_has_words():
+    assert set(LABELS) == set(SENTENCES) == set(ReasonCode)
+    assert set(CHANGES) == {kind.value for kind in ChangeKind}
+
+
+@pytest.mark.parametrize("code", list(ReasonCode))
+def test_every_reason_can_be_said_with_and_without_a_nearest_node(code):
+    near = NearMiss(7, code, needed=4, available=2, pieces=(2, 1))
+    for request in (None, Request(devices=1, device_memory_mib=4)):
+        for miss in (near, None):
+            text = sentence(miss, request, code)
+            assert text and "%(" not in text
+
+
+@pytest.mark.parametrize(
+    "mib,text",
+    [(1, "1 MiB"), (1023, "1023 MiB"), (1024, "1 GiB"), (1536, "1.5 GiB"), (20480, "20 GiB"), (20479, "19.9 GiB")],
+)
+def test_memory_is_never_rounded_up(mib, text):
+    assert memory_text(mib) == text
+
+
+def test_fragments_are_told_apart():
+    equal = NearMiss(7, ReasonCode.DEVICE_MEMORY_PIECE, 40960, 20480, (20480,) * 4)
+    request = Request(devices=1, device_memory_mib=40960)
+    assert sentence(equal, request) == (
+        "80 GiB is free on tb-007, but in four pieces of 20 GiB. This job needs 40 GiB on one device."
+    )
+    uneven = NearMiss(7, ReasonCode.DEVICE_MEMORY_PIECE, 49152, 30720, (30720, 10240))
+    assert sentence(uneven, Request(devices=1, device_memory_mib=40960, shareable=True)) == (
+        "40 GiB is free on tb-007, but in two pieces, the largest of 30 GiB. This job needs 40 GiB on one device. "
+        "A shared device must have 1.2 times that free: 48 GiB."
+    )
+
+
+def test_the_same_in_chinese():
+    near = NearMiss(7, ReasonCode.CORES_FREE, 16, 3)
+    with translation.override("zh-hans"):
+        assert sentence(near) == "此作业需要单个节点有 16 个空闲 CPU 核；tb-007 上空闲 3 个。"
