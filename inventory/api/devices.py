@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -84,4 +84,4 @@ def device_operation_view(operation: str) -> type[APIView]:
         operation_id=f"device_{operation}", request=ReasonSerializer, responses=DeviceSerializer
     )
     view = type(f"Device{operation.title()}View", (_DeviceOperationView,), {"operation": operation})
-    return described(view)
+    return extend_schema_view(post=described)(view)

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -91,7 +91,7 @@ def node_operation_view(operation: str) -> type[APIView]:
         operation_id=f"node_{operation}", request=ReasonSerializer, responses=NodeSummarySerializer
     )
     view = type(f"Node{operation.title()}View", (_NodeOperationView,), {"operation": operation})
-    return described(view)
+    return extend_schema_view(post=described)(view)
 
 
 class EnrolmentTokensView(APIView):
