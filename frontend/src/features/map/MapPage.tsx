@@ -38,7 +38,7 @@ export function MapPage() {
   return (
     <div className="page">
       <h1>{t("map.title")}</h1>
-      <div className="gap-top" style={{ maxWidth: 520 }}>
+      <div className="gap-top" style={{ maxWidth: 760 }}>
         {query.data ? <NoNodes /> : null}
         {!query.data && query.error ? <Broken error={query.error} onRetry={() => void query.refetch()} /> : null}
         {!query.data && !query.error ? <Loading what={t("map.reading")} /> : null}
