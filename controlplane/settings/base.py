@@ -172,6 +172,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "controlplane.base.schema.ProblemSchema",
     "EXCEPTION_HANDLER": "controlplane.base.failures.exception_handler",
     "COERCE_DECIMAL_TO_STRING": False,
+    "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 REQUESTS_PER_MINUTE = int(os.environ.get("HEADRACE_REQUESTS_PER_MINUTE", "6000"))
@@ -188,6 +189,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "RoleEnum": "controlplane.accounts.models.Role",
         "TeamRoleEnum": "controlplane.accounts.models.TeamRole",
+        "JobStatusEnum": "queues.models.JobStatus",
     },
 }
 

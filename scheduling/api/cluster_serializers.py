@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from inventory.models import DeviceHealth, NodeState
@@ -71,6 +72,7 @@ class AcceleratorsSerializer(serializers.Serializer):
     measured_percent = MarksSerializer(allow_null=True)
 
 
+@extend_schema_serializer(component_name="CpuUse")
 class CpuSerializer(serializers.Serializer):
     """Use of the cores that take jobs."""
 
