@@ -20,7 +20,7 @@ LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.NODE_NOT_READY: _("Node ready"),
     ReasonCode.NODE_EXCLUDED: _("Not to be avoided"),
     ReasonCode.OBSERVE_ONLY: _("May run jobs"),
-    ReasonCode.SIMULATED: _("Not only simulated"),
+    ReasonCode.SIMULATED: _("Not simulated"),
     ReasonCode.NODE_SET: _("Node set"),
     ReasonCode.LABELS: _("Labels"),
     ReasonCode.NO_DEVICES: _("Has accelerators"),
