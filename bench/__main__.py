@@ -22,7 +22,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="name")
     for name, module in BENCHMARKS.items():
         benchmark = importlib.import_module(module)
-        command = commands.add_parser(name, help=benchmark.__doc__.strip().splitlines()[0])
+        command = commands.add_parser(name, help=(benchmark.__doc__ or "").partition("\n")[0])
         command.add_argument("--json", action="store_true", help="JSON on one line")
         benchmark.add_options(command)
         command.set_defaults(run=benchmark.run)

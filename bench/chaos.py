@@ -11,6 +11,10 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,118 +23,176 @@ from bench.statistics import summary
 from client import Client
 from client.follow import FINAL
 
-KINDS = ("cycle", "web", "agent", "postgres")
-EVERY_KIND = (*KINDS, "valkey", "upkeep", "beat")
-RECOVERY_LIMIT_S = 60.0
+# What a kind is called, and the child of the launcher that it is.
+CHILDREN = {
+    "worker": "worker-cycle",
+    "web": "web",
+    "agent": "agent",
+    "postgres": "postgres",
+    "valkey": "valkey",
+    "upkeep": "worker-upkeep",
+    "beat": "beat",
+}
+KINDS = ("worker", "web", "agent", "postgres")
+SERVING = ("web", "postgres", "valkey")
+RECOVERY_LIMIT_S = 90.0
 FINISH_LIMIT_S = 900.0
-PATIENCE_S = 120.0
+PATIENCE_S = 180.0
+
+
+@dataclass(frozen=True)
+class Storm:
+    """How many jobs, and how often each kind is killed meanwhile."""
+
+    jobs: int
+    kills: int
+    kinds: tuple[str, ...] = KINDS
+    seed: int = 1
+    job_s: float = 1.0
+
+
+@dataclass
+class Damage:
+    """What a storm left behind; every count but `jobs`, `ended` and `succeeded` should be nought."""
+
+    jobs: int
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    starts: Counter[int] = field(default_factory=Counter)
+    placements: list[dict[str, Any]] = field(default_factory=list)
+    recoveries_s: dict[str, list[float]] = field(default_factory=dict)
+
+    def figures(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "ended": len({row["id"] for row in self.rows}),
+            "succeeded": sum(row["status"] == "succeeded" for row in self.rows),
+            "not_succeeded": [self._short(row) for row in self.rows if row["status"] != "succeeded"],
+            "never_started": sum(self.starts[row["id"]] == 0 for row in self.rows),
+            "started_twice": sorted(job for job, count in self.starts.items() if count > 1),
+            "attempts_above_one": sum(row["attempt"] > 1 for row in self.rows),
+            "double_bookings": overlaps(self.placements),
+            "recovery_s": {kind: summary(times) for kind, times in self.recoveries_s.items()},
+        }
+
+    def harmless(self) -> bool:
+        """Whether every job ended well and ran exactly once, and nothing was booked twice."""
+        once = set(self.starts.values()) == {1} and len(self.starts) == self.jobs
+        well = sum(row["status"] == "succeeded" for row in self.rows) == self.jobs
+        return once and well and overlaps(self.placements) == 0
+
+    def _short(self, row: dict[str, Any]) -> dict[str, Any]:
+        names = ("id", "status", "attempt", "exit_class", "exit_message")
+        return {name: row[name] for name in names} | {"starts": self.starts[row["id"]]}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument("--jobs", type=int, default=200, help="how many jobs (default 200)")
     parser.add_argument("--kills", type=int, default=5, help="kills per process kind (default 5)")
+    parser.add_argument("--job-seconds", type=float, default=1.0, help="how long each job runs (default 1)")
     parser.add_argument(
-        "--kinds", nargs="+", choices=EVERY_KIND, default=list(KINDS), help="process kinds to kill"
+        "--kinds", nargs="+", choices=list(CHILDREN), default=list(KINDS), help="process kinds to kill"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the order and instants of the kills")
+    parser.add_argument("--seed", type=int, default=1, help="of the instants of the kills")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Counts of lost, repeated and failed jobs and double bookings (all must be 0); recovery times in seconds."""
-    with tempfile.TemporaryDirectory(prefix="headrace-chaos-") as folder, own_instance() as instance:
+    storm = Storm(options.jobs, options.kills, tuple(options.kinds), options.seed, options.job_seconds)
+    with own_instance() as instance:
+        started_s = time.monotonic()
+        damage = weather(instance, storm)
+        return {
+            "jobs": storm.jobs,
+            "kills_per_kind": storm.kills,
+            "seed": storm.seed,
+            "harmless": damage.harmless(),
+            "took_s": round(time.monotonic() - started_s, 1),
+            **damage.figures(),
+        }
+
+
+def weather(instance: Instance, storm: Storm) -> Damage:
+    """Let the storm rage over a running instance and take stock once all is calm again."""
+    damage = Damage(storm.jobs)
+    client = Client(url=instance.url, token=instance.client.token, patience_s=PATIENCE_S)
+    with _ledger() as ledger, ThreadPoolExecutor(max_workers=1 + len(storm.kinds)) as threads:
+        feeding = threads.submit(_submit_all, client, storm, ledger)
+        stop = threading.Event()
+        killing = {kind: threads.submit(_kill, instance, storm, kind, stop) for kind in storm.kinds}
+        try:
+            damage.recoveries_s = {kind: future.result() for kind, future in killing.items()}
+            jobs = feeding.result()
+        finally:
+            stop.set()
+        damage.rows = _finished(client, jobs)
+        damage.starts = Counter(int(line) for line in ledger.read_text().split())
+        damage.placements = [row for job in jobs for row in client.placements(job)]
+    return damage
+
+
+@contextmanager
+def _ledger() -> Iterator[Path]:
+    """A file into which every job, under whatever account, writes that it started."""
+    with tempfile.TemporaryDirectory(prefix="headrace-chaos-") as folder:
         Path(folder).chmod(0o755)
         ledger = Path(folder) / "started"
         ledger.touch()
         ledger.chmod(0o666)
-        client = Client(url=instance.url, token=instance.client.token, patience_s=PATIENCE_S)
-        jobs: list[int] = []
-        feeder = threading.Thread(target=_submit_all, args=(client, options.jobs, ledger, jobs), daemon=True)
-        feeder.start()
-        recoveries = _kill_all(instance, options)
-        feeder.join(FINISH_LIMIT_S)
-        rows = _finished(client, jobs)
-        return {
-            "jobs": options.jobs,
-            "kills_per_kind": options.kills,
-            "seed": options.seed,
-            **_verdict(client, rows, ledger, expected=options.jobs),
-            "recovery_s": {kind: summary(times) for kind, times in recoveries.items()},
-        }
+        yield ledger
 
 
-def _submit_all(client: Client, count: int, ledger: Path, jobs: list[int]) -> None:
-    script = f"echo $HEADRACE_JOB >> {ledger}; sleep 0.3"
-    for number in range(count):
-        spec = {"name": f"chaos-{number}", "queue": "training", "command": ["/bin/sh", "-c", script]}
-        jobs.append(client.submit(spec)["id"])
+def _submit_all(client: Client, storm: Storm, ledger: Path) -> list[int]:
+    script = f"echo $HEADRACE_JOB >> {ledger}; sleep {storm.job_s}"
+    spec = {"queue": "training", "command": ["/bin/sh", "-c", script]}
+    return [client.submit({**spec, "name": f"chaos-{number}"})["id"] for number in range(storm.jobs)]
 
 
-def _kill_all(instance: Instance, options: argparse.Namespace) -> dict[str, list[float]]:
-    dice = random.Random(options.seed)
-    order = [kind for kind in options.kinds for _ in range(options.kills)]
-    dice.shuffle(order)
-    recoveries: dict[str, list[float]] = defaultdict(list)
-    for number, kind in enumerate(order):
-        time.sleep(dice.uniform(0.2, 2.0))
-        pid = instance.pid_of(kind)
+def _kill(instance: Instance, storm: Storm, kind: str, stop: threading.Event) -> list[float]:
+    """Kill one kind again and again, each time once it is back; the seconds that each return took."""
+    dice = random.Random(f"{storm.seed} {kind}")
+    took_s: list[float] = []
+    while len(took_s) < storm.kills and not stop.wait(dice.uniform(0.2, 2.0)):
+        pid = instance.pid_of(CHILDREN[kind])
         if pid is None:
             continue
         os.kill(pid, signal.SIGKILL)
-        took_s = wait_until(
-            lambda kind=kind, pid=pid: instance.pid_of(kind) not in (None, pid) and instance.ready(),
+        back_s = wait_until(
+            lambda pid=pid: _back(instance, kind, pid),  # type: ignore[misc]
             within_s=RECOVERY_LIMIT_S,
             what=f"{kind} to come back",
         )
-        recoveries[kind].append(round(took_s, 3))
-        sys.stderr.write(f"\r{number + 1}/{len(order)} kills ({kind} back after {took_s:.1f} s)   ")
-    sys.stderr.write("\n")
-    return recoveries
+        took_s.append(round(back_s, 3))
+        sys.stderr.write(f"{kind} was killed and is back after {back_s:.1f} s\n")
+    return took_s
+
+
+def _back(instance: Instance, kind: str, before: int) -> bool:
+    """Whether another process took the place of the killed one; of those that serve, whether it does."""
+    pid = instance.pid_of(CHILDREN[kind])
+    return pid not in (None, before) and (kind not in SERVING or instance.ready())
 
 
 def _finished(client: Client, jobs: list[int]) -> list[dict[str, Any]]:
+    """The jobs once all ended, or as they are when that takes too long."""
     deadline = time.monotonic() + FINISH_LIMIT_S
-    rows: dict[int, dict[str, Any]] = {}
-    while len(rows) < len(jobs) and time.monotonic() < deadline:
-        for job in jobs:
-            if job not in rows and (row := client.job(job))["status"] in FINAL:
-                rows[job] = row
-        sys.stderr.write(f"\r{len(rows)}/{len(jobs)} jobs ended")
+    while True:
+        rows = [row for row in client.jobs(limit=2 * len(jobs)) if row["id"] in set(jobs)]
+        ended = sum(row["status"] in FINAL for row in rows)
+        if ended == len(jobs) or time.monotonic() > deadline:
+            return rows
         time.sleep(0.5)
-    sys.stderr.write("\n")
-    return list(rows.values())
 
 
-def _verdict(client: Client, rows: list[dict[str, Any]], ledger: Path, *, expected: int) -> dict[str, Any]:
-    starts = Counter(int(line) for line in ledger.read_text().split())
-    placements = [placement for row in rows for placement in client.placements(row["id"])]
-    return {
-        "submitted_once": len({row["id"] for row in rows}) == expected,
-        "ended": len(rows),
-        "succeeded": sum(row["status"] == "succeeded" for row in rows),
-        "not_succeeded": [
-            {
-                "job": row["id"],
-                "status": row["status"],
-                "class": row["exit_class"],
-                "message": row["exit_message"],
-            }
-            for row in rows
-            if row["status"] != "succeeded"
-        ],
-        "never_started": sum(starts[row["id"]] == 0 for row in rows),
-        "started_twice": sorted(job for job, count in starts.items() if count > 1),
-        "attempts_above_one": sum(row["attempt"] > 1 for row in rows),
-        "double_bookings": _overlaps(placements),
-    }
-
-
-def _overlaps(placements: list[dict[str, Any]]) -> int:
+def overlaps(placements: list[dict[str, Any]]) -> int:
     """Pairs of placements that held one core of one node at the same time, by the server's clock."""
     held: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
     for placement in placements:
         for cpu in placement["cpus"]:
-            held[placement["node"]["id"], cpu].append((placement["assigned_at"], placement["ended_at"]))
+            # Still held is held for ever.
+            held[placement["node"]["id"], cpu].append(
+                (placement["assigned_at"], placement["ended_at"] or "9")
+            )
     return sum(
         earlier[1] > later[0]
         for spans in held.values()

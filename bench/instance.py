@@ -1,4 +1,4 @@
-"""The whole product for one benchmark: `manage.py up` on a free port, its state thrown away afterwards."""
+"""The whole product for a benchmark or a test: `manage.py up` on a free port, its state thrown away afterwards."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -22,17 +22,49 @@ from client import Client
 from client.errors import ClientError
 
 CLONE = Path(__file__).resolve().parents[1]
+BIN = Path(sys.prefix) / "bin"
 START_S = 120.0
 STOP_S = 60.0
+# What the caller set for a server of its own must not lead this one astray.
+FOREIGN = ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "HEADRACE_")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Instance:
     """A running instance: its address, state folder and a signed-in client of its first admin."""
 
     url: str
     state: Path
     client: Client
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def start(self) -> None:
+        """Start and wait until it serves and this machine is a ready node."""
+        port = self.url.rsplit(":", 1)[1]
+        own = {"HEADRACE_STATE": str(self.state), "HEADRACE_PORT": port}
+        with (self.state / "up.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "controlplane.embedded"],
+                cwd=CLONE,
+                env=clean_environment() | own,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        wait_until(self._up_or_dead, within_s=START_S, what="the instance to start")
+        if self.process.poll() is not None:
+            raise RuntimeError(f"the start ended with exit status {self.process.returncode}")
+
+    def sign_in(self) -> None:
+        """Get the client a token of the first admin, then wait for this machine's node."""
+        password = (self.state / "admin.password").read_text().strip()
+        self.client.sign_in(username="admin", password=password, token_name="bench")
+        wait_until(self.node_ready, within_s=START_S, what="this machine's node")
+
+    def stop(self) -> None:
+        """As Ctrl-C does; jobs go on."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(STOP_S)
 
     def pid_of(self, child: str) -> int | None:
         """Process id of one child as the launcher last noted it, None while it is being restarted."""
@@ -44,9 +76,34 @@ class Instance:
     def ready(self) -> bool:
         """Whether web, database and Valkey answer."""
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=2.0).status_code == 200
+            answer = httpx.get(f"{self.url}/readyz", timeout=2.0, trust_env=False)
         except httpx.TransportError:
             return False
+        return answer.status_code == 200 and answer.json()["status"] == "ok"
+
+    def node_ready(self) -> bool:
+        """Whether this machine's node takes jobs."""
+        try:
+            return any(node["state"] == "ready" and not node["simulated"] for node in self.client.nodes())
+        except ClientError:
+            return False
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """Within, nobody restarts what dies."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    def said(self) -> str:
+        """The last words of launcher and children, for a failure's report."""
+        logs = [self.state / "up.log", *sorted((self.state / "logs").glob("*.log"))]
+        return "\n".join(f"== {log.name}\n{log.read_text(errors='replace')[-2000:]}" for log in logs)
+
+    def _up_or_dead(self) -> bool:
+        return self.process.poll() is not None or self.ready()
 
 
 @contextmanager
@@ -55,48 +112,24 @@ def own_instance() -> Iterator[Instance]:
     state = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
     # Jobs run as accounts of their own and pass through this folder.
     state.chmod(0o711)
-    port = _free_port()
-    url = f"http://127.0.0.1:{port}"
-    environment = {**os.environ, "HEADRACE_STATE": str(state), "HEADRACE_PORT": str(port)}
-    with (state / "up.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"],
-            cwd=CLONE,
-            env=environment,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    url = f"http://127.0.0.1:{_free_port()}"
+    instance = Instance(url=url, state=state, client=Client(url=url, token="none"))
     try:
-        yield _signed_in(url, state, process)
+        instance.start()
+        instance.sign_in()
+        yield instance
     except BaseException:
-        sys.stderr.write((state / "up.log").read_text(errors="replace")[-4000:])
+        sys.stderr.write(instance.said())
         raise
     finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(STOP_S)
+        with suppress(AttributeError, subprocess.TimeoutExpired):
+            instance.stop()
         shutil.rmtree(state, ignore_errors=True)
 
 
-def _signed_in(url: str, state: Path, process: subprocess.Popen[bytes]) -> Instance:
-    client = Client(url=url, token="none")
-    instance = Instance(url=url, state=state, client=client)
-    wait_until(
-        lambda: instance.ready() or process.poll() is not None, within_s=START_S, what="the instance to start"
-    )
-    if process.poll() is not None:
-        raise RuntimeError(f"manage.py up ended with {process.returncode}")
-    password = (state / "admin.password").read_text().strip()
-    client.sign_in(username="admin", password=password, token_name="bench")
-    wait_until(lambda: _node_ready(client), within_s=START_S, what="this machine's node")
-    return instance
-
-
-def _node_ready(client: Client) -> bool:
-    try:
-        return any(node["state"] == "ready" for node in client.nodes())
-    except ClientError:
-        return False
+def clean_environment() -> dict[str, str]:
+    """Ours without settings of other servers."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
 
 
 def wait_until(condition: Callable[[], object], *, within_s: float, what: str) -> float:

@@ -53,7 +53,7 @@ def _one(client: Client) -> dict[str, float]:
     if row["status"] != "succeeded":
         raise RuntimeError(f"job {job['id']} {row['status']}: {row['exit_message']}")
     started_ns = int(client.log(job["id"], attempt=row["attempt"]).data)
-    placement = client.placements(job["id"])[0]
+    placement = client.placements(job["id"])[-1]
     placed_ms = datetime.fromisoformat(placement["assigned_at"]).timestamp() * 1000 - sent_ns / 1e6
     return {
         "accepted_ms": (accepted_ns - sent_ns) / 1e6,
