@@ -87,7 +87,9 @@ def compile_mo(translations: Mapping[str, str], *, language: str) -> bytes:
     pairs = sorted((key.encode(), value.encode()) for key, value in entries.items())
     count, tables_at = len(pairs), 7 * 4
     strings_at = tables_at + 2 * 8 * count
-    data, keys, values = b"", [], []
+    data = b""
+    keys: list[tuple[int, int]] = []
+    values: list[tuple[int, int]] = []
     for index, table in ((0, keys), (1, values)):
         for pair in pairs:
             table.append((len(pair[index]), strings_at + len(data)))

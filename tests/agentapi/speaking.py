@@ -39,9 +39,7 @@ def enrol_request(
     )
 
 
-def post(
-    path: str, body: msgspec.Struct | bytes, *, token: str | None = None, **headers: str
-) -> HttpResponse:
+def post(path: str, body: msgspec.Struct | bytes, *, token: str | None = None, **headers: Any) -> Any:
     data = body if isinstance(body, bytes) else protocol.encode(body)
     if token:
         headers["HTTP_AUTHORIZATION"] = f"Bearer {token}"
@@ -98,7 +96,7 @@ class Agent:
         return post_log(placement, data, query, **headers)
 
 
-def post_log(placement: int, data: bytes, query: dict[str, Any], **headers: str) -> HttpResponse:
+def post_log(placement: int, data: bytes, query: dict[str, Any], **headers: Any) -> Any:
     return Client().post(
         f"/agent/v1/logs/{placement}",
         data=data,

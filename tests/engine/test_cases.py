@@ -73,7 +73,7 @@ def test_c38_thousands_of_impossible_jobs_do_not_hide_the_runnable_ones() -> Non
     state, looked_at = ClusterState.build(nodes), []
     planner = Planner(state, POLICY, ())
     original = planner.board
-    planner.board = lambda shape: looked_at.append(shape) or original(shape)  # type: ignore[method-assign]
+    planner.board = lambda shape: looked_at.append(shape) or original(shape)  # type: ignore[method-assign, func-returns-value]
     found = planner.run([*impossible, *runnable], None)
     assert [p.job for p in found.placed] == [j.job for j in runnable]
     assert (len(found.refused), found.considered, found.exhausted) == (5000, 5010, True)

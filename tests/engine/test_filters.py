@@ -105,7 +105,7 @@ def test_every_reason_has_a_case() -> None:
 
 
 def test_shortfalls_name_what_was_needed_and_what_there_is() -> None:
-    by_code = {}
+    by_code: dict[ReasonCode, object] = {}
     for code, info, request in REFUSED:
         for miss in refusal(info, request).near:
             by_code.setdefault(code, (miss.needed, miss.available, miss.pieces))

@@ -60,7 +60,7 @@ class Histories(RuleBasedStateMachine):
             for index in range(2):
                 make.make_device(node, index=index)
         self.epochs = {node.pk: 0 for node in self.nodes}
-        self.finals: dict[int, tuple] = {}
+        self.finals = {}
 
     def teardown(self):
         if hasattr(self, "savepoint"):
@@ -178,7 +178,7 @@ def test_random_histories_keep_the_books():
             max_examples=15,
             stateful_step_count=20,
             deadline=None,
-            # Making a failing history shorter takes minutes on a database; the seed is printed, so it can be done by hand.
+            # Shrinking a failing history takes minutes on a database; the seed is printed.
             phases=(hypothesis.Phase.explicit, hypothesis.Phase.reuse, hypothesis.Phase.generate),
             print_blob=True,
             suppress_health_check=list(HealthCheck),

@@ -67,7 +67,9 @@ async def test_who_is_not_signed_in_does_not_wait():
     assert answer.status_code == 401
 
 
-@pytest.mark.parametrize("query", ["wait_s=21", "wait_s=-1", "wait_s=x", "limit=0", "offset=1e3", "colour=red"])
+@pytest.mark.parametrize(
+    "query", ["wait_s=21", "wait_s=-1", "wait_s=x", "limit=0", "offset=1e3", "colour=red"]
+)
 async def test_odd_numbers_are_refused_at_once(query):
     user, _node, placement = await sync_to_async(running_job)()
     client = await signed_in(user)

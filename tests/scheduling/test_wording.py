@@ -34,7 +34,14 @@ def test_every_reason_can_be_said_with_and_without_a_nearest_node(code):
 
 @pytest.mark.parametrize(
     "mib,text",
-    [(1, "1 MiB"), (1023, "1023 MiB"), (1024, "1 GiB"), (1536, "1.5 GiB"), (20480, "20 GiB"), (20479, "19.9 GiB")],
+    [
+        (1, "1 MiB"),
+        (1023, "1023 MiB"),
+        (1024, "1 GiB"),
+        (1536, "1.5 GiB"),
+        (20480, "20 GiB"),
+        (20479, "19.9 GiB"),
+    ],
 )
 def test_memory_is_never_rounded_up(mib, text):
     assert memory_text(mib) == text
