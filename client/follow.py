@@ -17,6 +17,7 @@ STARTED = {"running", "suspending", "preempting"}
 POLL_S = 1.0
 FIRST_POLL_S = 0.05
 LOG_WAIT_S = 10
+LOG_END_S = 30.0
 
 
 def exit_code_of(job: JSON) -> int:
@@ -79,21 +80,26 @@ class Follower:
             self.notice(text)
 
     def _log(self, row: JSON, *, final: bool) -> None:
-        """Pass on what the log has; while the job runs, wait for more so that output appears at once."""
+        """Pass on what the log has: as it comes while the job runs, to the last byte once it ended."""
         if not row["node"] and not final:
             return
         if row["attempt"] != self._attempt:
             if self._attempt:
                 self.notice(say("attempt", job=self.job, attempt=row["attempt"]))
             self._attempt, self._offset = row["attempt"], 0
+        wait_s = LOG_WAIT_S if self.deadline is None else int(min(LOG_WAIT_S, self._left_s() + 1))
+        # The agent tells the end before it has sent the last of the log.
+        patience = time.monotonic() + LOG_END_S
         while True:
-            wait_s = 0 if final else int(min(LOG_WAIT_S, self._left_s() + 1 if self.deadline else LOG_WAIT_S))
             part = self.client.log(self.job, attempt=self._attempt, offset=self._offset, wait_s=wait_s)
             if part.data and self.output:
                 self.output(part.data)
             moved = part.next_offset > self._offset
             self._offset = part.next_offset
-            if part.complete or not final or not moved:
+            if part.complete or not final:
+                return
+            if not moved and time.monotonic() > patience:
+                self.notice(say("log-incomplete", job=self.job))
                 return
 
 

@@ -20,6 +20,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Job {job}: attempt {attempt} starts; the log begins anew.",
         "作业 {job}：第 {attempt} 次尝试开始；日志重新开始。",
     ),
+    "log-incomplete": (
+        "Job {job}: the end of the log has not arrived yet; see later: headrace logs {job}",
+        "作业 {job}：日志的结尾尚未到达；稍后查看：headrace logs {job}",
+    ),
     "ended": ("Job {job} {status}: {outcome}", "作业 {job} {status}：{outcome}"),
     "exit-code": ("exit code {code}", "退出码 {code}"),
     "exit-signal": ("ended by signal {signal}", "被信号 {signal} 终止"),
