@@ -69,3 +69,9 @@ app.autodiscover_tasks()
 @signals.setup_logging.connect
 def keep_logging(**_kwargs: object) -> None:
     """Logging is set up by the Django settings; a receiver keeps Celery from replacing it."""
+
+
+@signals.worker_ready.connect
+def look_at_once(sender: object, **_kwargs: object) -> None:
+    """A worker that (re)starts looks for waiting jobs now: the wake that went to its predecessor may be gone."""
+    app.send_task("scheduling.tasks.run_cycle", expires=60)

@@ -25,7 +25,8 @@ from scheduling.snapshot import SnapshotCache
 log = structlog.get_logger(__name__)
 
 LEASE = "cycle"
-LEASE_TTL_S = 30.0
+# How long a killed holder keeps the others waiting.
+LEASE_TTL_S = 10.0
 BATCH = 1000
 # Applying takes milliseconds each; the lease is prolonged long before it could run out.
 RENEW_EVERY = 50
