@@ -115,8 +115,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def weather(instance: Instance, storm: Storm) -> Damage:
     """Let the storm rage over a running instance and take stock once all is calm again."""
     damage = Damage(storm.jobs)
-    client = Client(url=instance.url, token=instance.client.token, patience_s=PATIENCE_S)
-    with _ledger() as ledger, ThreadPoolExecutor(max_workers=1 + len(storm.kinds)) as threads:
+    with (
+        Client(url=instance.url, token=instance.client.token, patience_s=PATIENCE_S) as client,
+        _ledger() as ledger,
+        ThreadPoolExecutor(max_workers=1 + len(storm.kinds)) as threads,
+    ):
         feeding = threads.submit(_submit_all, client, storm, ledger)
         stop = threading.Event()
         killing = {kind: threads.submit(_kill, instance, storm, kind, stop) for kind in storm.kinds}

@@ -122,6 +122,7 @@ def own_instance() -> Iterator[Instance]:
         sys.stderr.write(instance.said())
         raise
     finally:
+        instance.client.close()
         with suppress(AttributeError, subprocess.TimeoutExpired):
             instance.stop()
         shutil.rmtree(state, ignore_errors=True)
