@@ -21,5 +21,5 @@ export default defineConfig(({ mode }) => ({
           },
   },
   build: { outDir: "dist", assetsInlineLimit: 0, target: "es2022", reportCompressedSize: true },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}", "tests/**/*.test.{ts,tsx}"] },
+  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}", "tests/**/*.test.{ts,tsx}"] },
 }));

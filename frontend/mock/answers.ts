@@ -1,5 +1,5 @@
 // One invented cluster: what each endpoint answers.
-import type { JobSpec } from "../src/api/types.ts";
+import type { JobRequest } from "../src/api/types.ts";
 import { ALERTS, NODES, OVERVIEW, QUEUES } from "./cluster.ts";
 import { events, JOBS, PLACED, WAITING } from "./jobs.ts";
 
@@ -40,7 +40,7 @@ function jobs(url: URL): Answer {
   return ok(page(JOBS.filter((job) => (statuses.length === 0 || statuses.includes(job.status)) && (!queue || job.queue === queue) && (!search || job.name.includes(search)))));
 }
 
-function dryRun(spec: JobSpec): Answer {
+function dryRun(spec: JobRequest): Answer {
   if (Number(spec.resources?.cores) > 500) {
     return { status: 400, body: { code: "invalid", status: 400, detail: "The request is not valid.", errors: [{ field: "resources.cores", code: "max", message: "must be at most 128" }] } };
   }
@@ -82,7 +82,7 @@ export function answer(method: string, url: URL, body: unknown): Answer {
   if (!signedIn) return { status: 401, body: { code: "not-authenticated", detail: "Sign in first.", status: 401 } };
   if (path === "me") return ok(ME);
   if (path === "jobs") return jobs(url);
-  if (path === "jobs/submit") return url.searchParams.has("dry_run") ? dryRun(body as JobSpec) : { status: 201, body: JOBS.find((one) => one.id === 311) };
+  if (path === "jobs/submit") return url.searchParams.has("dry_run") ? dryRun(body as JobRequest) : { status: 201, body: JOBS.find((one) => one.id === 311) };
   const found = /^jobs\/(\d+)(?:\/(\w+))?$/.exec(path);
   if (found) return oneJob(Number(found[1]), found[2], url);
   if (path === "enrolment-tokens") return ok({ token: "hre_4f9a", command: "headrace-agent enrol --server https://cluster.invalid --token hre_4f9a", expires_at: OVERVIEW.at });

@@ -10,7 +10,7 @@ const wait = (p50: number, p95: number, p99: number) => ({ count: 214, mean: p50
 function queue(id: number, name: string, facts: Partial<Queue>): Queue {
   return {
     id, name, priority: 100, quota_percent: 30, quota_enforced: false, preemptable: false, borrow: false, closed: false, pending: 2, starting: 0, running: 612,
-    booked_device_milli: 835_000, booked_core_milli: 12_000, measured_device_milli: null, capacity_device_milli: 5_881_000, capacity_core_milli: 115_000,
+    booked_device_milli: 835_000, booked_core_milli: 12_000, capacity_device_milli: 5_881_000, capacity_core_milli: 115_000,
     cap_device_milli: 1_764_300, cap_core_milli: 34_500, wait_s: wait(3, 38, 130), ...facts,
   };
 }
@@ -23,8 +23,8 @@ export const QUEUES: Queue[] = [
 
 export const OVERVIEW: Overview = {
   at: ago(1),
-  nodes: { total: 1206, ready: 1197, cordoned: 5, silent: 4 },
-  devices: { total: 6000, schedulable: 5881, healthy: 5850, suspect: 31, quarantined: 25, missing: 11, unknown: 40, cordoned: 43 },
+  nodes: { total: 1206, enrolled: 0, ready: 1197, cordoned: 5, draining: 0, maintenance: 0, silent: 4, lost: 0, quarantined: 0 },
+  devices: { total: 6000, schedulable: 5881, healthy: 5893, suspect: 31, quarantined: 25, recovered: 0, missing: 11, unknown: 40 },
   accelerators: { booked_percent: 83.3, measured_percent: { mean: 48.8, p50: 51, p95: 97, p99: 99 } },
   cpu: { booked_percent: 61.2, measured_percent: 38.4, cores: 115_000, booked_cores: 70_380 },
   memory: { booked_percent: 54.1, measured_percent: null, total_mib: 980_000_000, booked_mib: 530_000_000, used_mib: null },
@@ -38,7 +38,7 @@ export const OVERVIEW: Overview = {
 
 if (CPU_ONLY) {
   Object.assign(OVERVIEW, {
-    nodes: { total: 1, ready: 1 }, devices: { total: 0, schedulable: 0 }, accelerators: { booked_percent: null, measured_percent: null },
+    nodes: { ...OVERVIEW.nodes, total: 1, ready: 1, cordoned: 0, silent: 0 }, devices: { total: 0, schedulable: 0, healthy: 0, suspect: 0, quarantined: 0, recovered: 0, missing: 0, unknown: 0 }, accelerators: { booked_percent: null, measured_percent: null },
     cpu: { booked_percent: 37.5, measured_percent: 21.2, cores: 8, booked_cores: 3 }, memory: { booked_percent: 12.5, measured_percent: 40.1, total_mib: 32_000, booked_mib: 4000, used_mib: 12_800 },
     power_w: null, jobs: { pending: 1, starting: 0, running: 2, held: 0, finished_24h: 14, failed_24h: 1 }, alerts: { open: 0, critical: 0 },
     waiting: [{ code: "cores-free", count: 1 }], cycle: { at: ago(3), wall_ms: 4, considered: 3, placed: 1 },
@@ -65,7 +65,7 @@ export const NODES: NodeSummary[] = Array.from({ length: CPU_ONLY ? 1 : 40 }, (_
   return {
     id: i + 1, name: CPU_ONLY ? "workstation" : `tb-${String(i + 1).padStart(3, "0")}`, state, state_reason: state === "cordoned" ? "disk swap" : "", node_set: "train-b",
     cpu_model: "EPYC 7763", cpu_count: CPU_ONLY ? 8 : 128, memory_mib: CPU_ONLY ? 32_000 : 1_048_576, devices: CPU_ONLY ? 0 : 8, device_models: CPU_ONLY ? [] : ["A100 SXM 80 GiB"],
-    last_report_at: ago(state === "silent" ? 160 : 4), clock_offset_ms: i === 3 ? null : i === 11 ? 71 : 1.2, observe_only: i === 9, isolates_users: i !== 2,
+    state_since: ago(9000), last_report_at: ago(state === "silent" ? 160 : 4), clock_offset_ms: i === 3 ? null : i === 11 ? 71 : 1.2, observe_only: i === 9, isolates_users: i !== 2,
     simulated: false, agent_version: "0.1.0", labels: {},
   };
 });

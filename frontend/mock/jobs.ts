@@ -25,18 +25,19 @@ function candidate(node: number, name: string, values: readonly number[]) {
 function job(id: number, status: JobStatus, change: Partial<Job> = {}): Job {
   return {
     id, status, name: `job-${id}`, intent: "run", queue: "training", team: "nlp", owner: "zhao.qi", priority: 0, attempt: 1,
-    submitted_at: ago(8040), started_at: null, finished_at: null, waits_ms: { held: null, pending: 7_440_000, image_pull: null, start: null },
+    submitted_at: ago(8040), started_at: null, finished_at: null, waits_ms: { held: 0, pending: 7_440_000, image_pull: 0, start: 0 },
     exit_code: null, exit_signal: null, exit_class: null, exit_message: null,
     spec: {
-      queue: "training", command: ["python3", "train.py"],
-      resources: { devices: 1, device_models: ["A100"], device_memory: 40 * GIB, cores: 8, memory: 64 * GIB, shareable: true, splittable: false },
+      name: "", team: "nlp", queue: "training", command: ["python3", "train.py"], env: {}, working_dir: null, cpu_class: "auto", node_labels: {}, node_sets: [],
+      datasets: [], priority: 0, max_retries: 0, time_limit_s: null, strict_single: false,
+      resources: { device_compute_milli: null, read_bandwidth_mib_s: null, devices: 1, device_models: ["A100"], device_memory: 40 * GIB, cores: 8, memory: 64 * GIB, shareable: true, splittable: false },
     },
     node: null, cpus: null, devices: [], uid: null, reason: null, ...change,
   };
 }
 
 const waiting = job(148, "pending", {
-  name: "eval-nightly / 0148", queue: "offline", waits_ms: { held: 600_000, pending: 7_440_000, image_pull: null, start: null },
+  name: "eval-nightly / 0148", queue: "offline", waits_ms: { held: 600_000, pending: 7_440_000, image_pull: 0, start: 0 },
   reason: { code: "memory-pieces", params: {}, text: "80 GiB is free on tb-007, but in four pieces of 20 GiB. This job needs 40 GiB on one device." },
 });
 const running = job(311, "running", {
@@ -100,10 +101,10 @@ export const WAITING: Explain = {
 const chosen = terms([0.92, 0.9, 0.7, 0.55, 0.8]);
 const decision: Decision = {
   score_ppm: total(chosen), terms: chosen, node: { id: 7, name: "tb-007" }, devices: running.devices, cpus: running.cpus ?? [],
-  loader_cpus: null, candidates: 139, runners_up: [candidate(31, "tb-031", [0.92, 0.6, 0.85, 0.7, 0.55])], isolates_users: false,
+  loader_cpus: [], candidates: 139, runners_up: [candidate(31, "tb-031", [0.92, 0.6, 0.85, 0.7, 0.55])], isolates_users: false,
 };
 
-export const PLACED: Explain = { status: "placed", decided_at: ago(3200), since: null, cycle: 183871, sentence: null, funnel: [], near: [], changes: [], decision, picture: null };
+export const PLACED: Explain = { status: "running", decided_at: ago(3200), since: null, cycle: 183871, sentence: null, funnel: [], near: [], changes: [], decision, picture: null };
 
 export function events(id: number): JobEvent[] {
   const of = JOBS.find((one) => one.id === id) ?? waiting;

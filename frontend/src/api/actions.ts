@@ -1,29 +1,29 @@
 // What people may do: every write of the console, one function each.
 import { api, body } from "./client";
-import type { DryRun, EnrolmentToken, Job, JobSpec, NewToken, Team, Token, User } from "./types";
+import type { DryRun, EnrolmentToken, Job, JobRequest, Me, Member, NewToken, Team, Token, User } from "./types";
 
 export type NodeAction = "cordon" | "uncordon" | "drain" | "maintenance" | "release";
 export type DeviceAction = "cordon" | "uncordon" | "release";
 
-export async function submitJob(spec: JobSpec, idempotencyKey: string): Promise<Job> {
+export async function submitJob(spec: JobRequest, idempotencyKey: string): Promise<Job> {
   const headers = { "Idempotency-Key": idempotencyKey };
   return (await body(api.POST("/api/v1/jobs/submit", { body: spec, headers }))) as Job;
 }
 
-export async function dryRun(spec: JobSpec): Promise<DryRun> {
+export async function dryRun(spec: JobRequest): Promise<DryRun> {
   return (await body(api.POST("/api/v1/jobs/submit", { body: spec, params: { query: { dry_run: 1 } } }))) as DryRun;
 }
 
 export function cancelJob(id: number): Promise<Job> {
-  return body(api.POST("/api/v1/jobs/{id}/cancel", { params: { path: { id } }, body: {} }));
+  return body(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: id } } }));
 }
 
 export function nodeAction(id: number, action: NodeAction, reason: string): Promise<unknown> {
-  return body(api.POST(`/api/v1/nodes/{id}/${action}`, { params: { path: { id } }, body: { reason } }));
+  return body(api.POST(`/api/v1/nodes/{node_id}/${action}`, { params: { path: { node_id: id } }, body: { reason } }));
 }
 
 export function deviceAction(id: number, action: DeviceAction, reason: string): Promise<unknown> {
-  return body(api.POST(`/api/v1/devices/{id}/${action}`, { params: { path: { id } }, body: { reason } }));
+  return body(api.POST(`/api/v1/devices/{device_id}/${action}`, { params: { path: { device_id: id } }, body: { reason } }));
 }
 
 export function createEnrolmentToken(wish: { node_set?: string; expires_in_hours: number }): Promise<EnrolmentToken> {
@@ -35,22 +35,22 @@ export function createToken(wish: NewToken): Promise<Token & { token: string }> 
 }
 
 export async function revokeToken(id: number): Promise<void> {
-  await api.DELETE("/api/v1/tokens/{id}", { params: { path: { id } } });
+  await api.DELETE("/api/v1/tokens/{token_id}", { params: { path: { token_id: id } } });
 }
 
-export function createUser(wish: { username: string; role: string; email?: string }): Promise<User & { password: string | null }> {
+export function createUser(wish: { username: string; role: Me["role"]; email?: string }): Promise<User & { password: string | null }> {
   return body(api.POST("/api/v1/users", { body: wish }));
 }
 
-export function changeUser(id: number, change: { role?: string; active?: boolean }): Promise<User> {
-  return body(api.PATCH("/api/v1/users/{id}", { params: { path: { id } }, body: change }));
+export function changeUser(id: number, change: { role?: Me["role"]; active?: boolean }): Promise<User> {
+  return body(api.PATCH("/api/v1/users/{user_id}", { params: { path: { user_id: id } }, body: change }));
 }
 
 export function createTeam(wish: { slug: string; name: string }): Promise<Team> {
   return body(api.POST("/api/v1/teams", { body: wish }));
 }
 
-export function setMember(slug: string, username: string, role: string): Promise<unknown> {
+export function setMember(slug: string, username: string, role: Member["role"]): Promise<unknown> {
   const path = { slug, username };
   return body(api.PUT("/api/v1/teams/{slug}/members/{username}", { params: { path }, body: { role } }));
 }

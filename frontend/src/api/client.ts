@@ -1,13 +1,14 @@
 // The one client of the REST API: session cookie, CSRF header, the reader's language, problems as exceptions.
 import createClient, { type Middleware } from "openapi-fetch";
 import { Problem, UNREACHABLE, problemFromBody } from "./problem";
-import type { paths } from "./provisional";
+import type { paths } from "./schema";
 
+const CSRF_COOKIE = "headrace_csrf=";
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 export function csrfToken(cookies: string = document.cookie): string {
-  const pair = cookies.split("; ").find((part) => part.startsWith("csrftoken="));
-  return pair ? decodeURIComponent(pair.slice("csrftoken=".length)) : "";
+  const pair = cookies.split("; ").find((part) => part.startsWith(CSRF_COOKIE));
+  return pair ? decodeURIComponent(pair.slice(CSRF_COOKIE.length)) : "";
 }
 
 export function commonHeaders(method: string): Record<string, string> {

@@ -33,9 +33,10 @@ export function logReducer(state: LogState, event: LogEvent): LogState {
   };
 }
 
-function readPiece(id: number, attempt: number, offset: number, signal: AbortSignal): Promise<LogPiece> {
+async function readPiece(id: number, attempt: number, offset: number, signal: AbortSignal): Promise<LogPiece> {
   const query = { attempt, offset, limit: PIECE_BYTES, wait_s: WAIT_S };
-  return body(api.GET("/api/v1/jobs/{id}/logs", { signal, params: { path: { id }, query } }));
+  // The same address speaks plain text too; this client asks for JSON.
+  return (await body(api.GET("/api/v1/jobs/{job_id}/logs", { signal, params: { path: { job_id: id }, query } }))) as LogPiece;
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

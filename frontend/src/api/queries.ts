@@ -2,10 +2,8 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { keys } from "./keys";
-import type { JobFilters, NodeFilters } from "./provisional";
-import type { ClusterMap, JobEvent, Page } from "./types";
+import type { ClusterMap, JobFilters, NodeFilters, Page } from "./types";
 
-export type { JobFilters, NodeFilters } from "./provisional";
 
 /** The cursor inside a `next` address; undefined on the last page. */
 export function nextCursor(page: { next: string | null }): string | undefined {
@@ -44,22 +42,19 @@ export const jobsQuery = (filters: JobFilters) =>
 export const jobQuery = (id: number) =>
   queryOptions({
     queryKey: keys.job(id),
-    queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{id}", { signal, params: { path: { id } } })),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{job_id}", { signal, params: { path: { job_id: id } } })),
   });
 
 export const jobEventsQuery = (id: number) =>
   queryOptions({
     queryKey: keys.job(id, "events"),
-    queryFn: async ({ signal }): Promise<JobEvent[]> => {
-      const answer = await body(api.GET("/api/v1/jobs/{id}/events", { signal, params: { path: { id } } }));
-      return Array.isArray(answer) ? answer : answer.results;
-    },
+    queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{job_id}/events", { signal, params: { path: { job_id: id } } })),
   });
 
 export const explainQuery = (id: number) =>
   queryOptions({
     queryKey: keys.job(id, "explain"),
-    queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{id}/explain", { signal, params: { path: { id } } })),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{job_id}/explain", { signal, params: { path: { job_id: id } } })),
   });
 
 export const nodesQuery = (filters: NodeFilters) =>
@@ -75,19 +70,19 @@ export const nodesQuery = (filters: NodeFilters) =>
 export const nodeQuery = (id: number) =>
   queryOptions({
     queryKey: keys.node(id),
-    queryFn: ({ signal }) => body(api.GET("/api/v1/nodes/{id}", { signal, params: { path: { id } } })),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/nodes/{node_id}", { signal, params: { path: { node_id: id } } })),
   });
 
 export const deviceQuery = (id: number) =>
   queryOptions({
     queryKey: keys.device(id),
-    queryFn: ({ signal }) => body(api.GET("/api/v1/devices/{id}", { signal, params: { path: { id } } })),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/devices/{device_id}", { signal, params: { path: { device_id: id } } })),
   });
 
 export const deviceFitsQuery = (id: number) =>
   queryOptions({
     queryKey: keys.device(id, "fits"),
-    queryFn: ({ signal }) => body(api.GET("/api/v1/devices/{id}/fits", { signal, params: { path: { id } } })),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/devices/{device_id}/fits", { signal, params: { path: { device_id: id } } })),
   });
 
 const LIST_LIMIT = 100;

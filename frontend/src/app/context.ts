@@ -34,5 +34,5 @@ export function useLink(): LinkState {
 /** Whether the signed-in person may do something; false while that is not known. */
 export function useMay(action: string): boolean {
   const { data } = useQuery(meQuery);
-  return data?.permissions.includes(action) ?? false;
+  return data?.permissions.some((permission) => permission === action) ?? false;
 }

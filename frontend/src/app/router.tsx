@@ -3,6 +3,7 @@ import { createRootRouteWithContext, createRoute, createRouter, lazyRouteCompone
 import type { QueryClient } from "@tanstack/react-query";
 import { isSignedOut, meQuery } from "@/api/session";
 import { readJobSearch } from "@/features/jobs/search";
+import { isLocal } from "@/features/signin/next";
 import { queries, whenSignedOut } from "./context";
 import { NotFound, PageError } from "./Failure";
 import { Shell } from "./Shell";
@@ -15,11 +16,6 @@ const signIn = createRoute({
   validateSearch: (search: Record<string, unknown>): { next?: string } => ({ ...(isLocal(search.next) ? { next: search.next } : {}) }),
   component: lazyRouteComponent(() => import("@/features/signin/SignInPage"), "SignInPage"),
 });
-
-/** Only addresses of the console itself may be returned to. */
-export function isLocal(next: unknown): next is string {
-  return typeof next === "string" && next.startsWith("/") && !/^\/[/\\]/.test(next);
-}
 
 const inside = createRoute({
   getParentRoute: () => root,

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import { createTeam, createUser } from "@/api/actions";
 import { keys } from "@/api/keys";
 import { asProblem, type Problem } from "@/api/problem";
+import type { Me } from "@/api/types";
 import { Copyable } from "@/ui/ApiCall";
 import { Dialog } from "@/ui/Dialog";
 
@@ -41,7 +42,7 @@ export function MakeUser({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const email = String(form.get("email")).trim();
-    createUser({ username: String(form.get("username")).trim(), role: String(form.get("role")), ...(email ? { email } : {}) }).then(
+    createUser({ username: String(form.get("username")).trim(), role: form.get("role") as Me["role"], ...(email ? { email } : {}) }).then(
       (user) => { setPassword(user.password ?? ""); void queries.invalidateQueries({ queryKey: keys.users }); },
       (error: unknown) => setProblem(asProblem(error)),
     );

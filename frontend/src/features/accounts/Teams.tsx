@@ -7,7 +7,7 @@ import { keys } from "@/api/keys";
 import { asProblem } from "@/api/problem";
 import { membersQuery } from "@/api/queries";
 import { meQuery } from "@/api/session";
-import type { Team } from "@/api/types";
+import type { Member, Team } from "@/api/types";
 import { count } from "@/lib/format";
 import { Answer } from "@/ui/ListLooks";
 
@@ -51,7 +51,7 @@ function Members({ slug }: { slug: string }) {
             <span style={{ flex: 1 }}>{member.username}</span>
             {mayEdit ? (
               <>
-                <select className="field" style={{ height: 24 }} value={member.role} aria-label={t("accounts.roleOf", { user: member.username })} onChange={(event) => { const role = event.target.value; edit.mutate(() => setMember(slug, member.username, role)); }}>
+                <select className="field" style={{ height: 24 }} value={member.role} aria-label={t("accounts.roleOf", { user: member.username })} onChange={(event) => { const role = event.target.value as Member["role"]; edit.mutate(() => setMember(slug, member.username, role)); }}>
                   <option value="lead">{t("accounts.teamRole.lead")}</option><option value="member">{t("accounts.teamRole.member")}</option>
                 </select>
                 <button type="button" className="icb" aria-label={t("accounts.removeMember", { user: member.username })} onClick={() => edit.mutate(() => removeMember(slug, member.username))}>×</button>

@@ -81,7 +81,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const team = String(form.get("team") ?? "");
-    const wish = { name: String(form.get("name")).trim(), scopes: form.getAll("scope").map(String), expires_in_days: Number(form.get("days")), ...(team ? { team } : {}) };
+    const wish = { name: String(form.get("name")).trim(), scopes: SCOPES.filter((scope) => form.getAll("scope").includes(scope)), expires_in_days: Number(form.get("days")), ...(team ? { team } : {}) };
     createToken(wish).then(
       (token) => { setMade(token.token); void queries.invalidateQueries({ queryKey: keys.tokens }); },
       (error: unknown) => setProblem(asProblem(error)),

@@ -14,7 +14,7 @@ export function UserTable({ users, mayEdit }: { users: readonly User[]; mayEdit:
   const { t, i18n } = useTranslation();
   const queries = useQueryClient();
   const edit = useMutation({
-    mutationFn: ({ id, change }: { id: number; change: { role?: string; active?: boolean } }) => changeUser(id, change),
+    mutationFn: ({ id, change }: { id: number; change: { role?: Me["role"]; active?: boolean } }) => changeUser(id, change),
     onSettled: () => queries.invalidateQueries({ queryKey: keys.users }),
   });
   return (
@@ -28,7 +28,7 @@ export function UserTable({ users, mayEdit }: { users: readonly User[]; mayEdit:
               <td><b>{user.username}</b>{user.email ? <span className="sm dim"> {user.email}</span> : null}</td>
               <td>
                 {mayEdit ? (
-                  <select className="field" style={{ height: 24 }} value={user.role} aria-label={t("accounts.roleOf", { user: user.username })} onChange={(event) => edit.mutate({ id: user.id, change: { role: event.target.value } })}>
+                  <select className="field" style={{ height: 24 }} value={user.role} aria-label={t("accounts.roleOf", { user: user.username })} onChange={(event) => edit.mutate({ id: user.id, change: { role: event.target.value as Me["role"] } })}>
                     {ROLES.map((role) => <option key={role} value={role}>{t(`accounts.roles.${role}`)}</option>)}
                   </select>
                 ) : t(`accounts.roles.${user.role}`)}

@@ -22,7 +22,7 @@ export function DeviceActions({ device }: { device: Device }) {
   const client = useQueryClient();
   const me = useQuery(meQuery);
   const [asked, setAsked] = useState<DeviceAction | null>(null);
-  const may = MAY.some((action) => me.data?.permissions.includes(action));
+  const may = MAY.some((action) => me.data?.permissions.some((permission) => permission === action));
   const gate: DeviceAction = device.cordoned ? "uncordon" : "cordon";
   const who = { node: device.node_name, index: device.index };
   const refused = may ? undefined : t("nodes.operatorsOnly");

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { alertsQuery, clearedAlertsQuery, overviewQuery } from "@/api/queries";
-import type { Overview } from "@/api/types";
+import type { DeviceHealth, NodeState, Overview } from "@/api/types";
 import { count } from "@/lib/format";
 import { ApiCall } from "@/ui/ApiCall";
 import { Answer } from "@/ui/ListLooks";
@@ -41,19 +41,19 @@ export function HealthPage() {
   );
 }
 
-const NODE_STATES: readonly StateName[] = ["ready", "enrolled", "cordoned", "draining", "maintenance", "silent", "lost", "quarantined"];
-const DEVICE_STATES: readonly StateName[] = ["healthy", "suspect", "quarantined", "recovered", "missing", "unknown"];
+const NODE_STATES: readonly NodeState[] = ["ready", "enrolled", "cordoned", "draining", "maintenance", "silent", "lost", "quarantined"];
+const DEVICE_STATES: readonly DeviceHealth[] = ["healthy", "suspect", "quarantined", "recovered", "missing", "unknown"];
 
 function Counts({ overview }: { overview: Overview }) {
   const { t } = useTranslation();
   return (
     <div className="stack">
       <Panel title={t("health.nodes")} meta={<Link to="/nodes">{t("health.all", { count: overview.nodes.total, total: count(overview.nodes.total) })}</Link>}>
-        <table><tbody>{NODE_STATES.map((state) => <Row key={state} state={state} number={overview.nodes[state] ?? 0} link />)}</tbody></table>
+        <table><tbody>{NODE_STATES.map((state) => <Row key={state} state={state} number={overview.nodes[state]} link />)}</tbody></table>
       </Panel>
       <Panel title={t("health.devices")} meta={<Link to="/map">{t("health.onMap")}</Link>}>
         {overview.devices.total === 0 ? <p className="mut">{t("health.noDevices")}</p> : (
-          <table><tbody>{DEVICE_STATES.map((state) => <Row key={state} state={state} number={overview.devices[state] ?? 0} />)}</tbody></table>
+          <table><tbody>{DEVICE_STATES.map((state) => <Row key={state} state={state} number={overview.devices[state]} />)}</tbody></table>
         )}
       </Panel>
     </div>

@@ -1,6 +1,6 @@
 // What a job asks for, in one line.
 import type { useTranslation } from "react-i18next";
-import type { JobSpec } from "@/api/types";
+import type { JobRequest } from "@/api/types";
 import { exactMemory, memory } from "@/lib/format";
 import { memoryMib } from "./facts";
 
@@ -12,7 +12,7 @@ function size(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-export function asksLine(spec: JobSpec, t: Translate): string {
+export function asksLine(spec: JobRequest, t: Translate): string {
   const { devices = 0, device_models = [], device_memory, device_compute_milli, cores = 1, memory: host, splittable, shareable } = spec.resources ?? {};
   const parts: string[] = [];
   if (devices > 0) {

@@ -1,6 +1,5 @@
 // The job table's filters as they stand in the address.
-import type { JobFilters } from "@/api/queries";
-import type { JobStatus } from "@/api/types";
+import type { JobFilters, JobStatus } from "@/api/types";
 
 export const JOB_STATUSES: readonly JobStatus[] = [
   "held", "pending", "starting", "running", "suspending", "suspended", "preempting", "succeeded", "failed", "cancelled",

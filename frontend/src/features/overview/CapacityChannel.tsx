@@ -13,6 +13,7 @@ const BOTTOM = 266;
 const SPILL_IN = 26;
 const GATES = [0.205, 0.455, 0.705] as const;
 const LEAST_WIDTH = 760;
+const LOSS_PX = 110;
 
 /** Whole where it is a count, one decimal below ten. */
 function amount(value: number): string {
@@ -38,6 +39,10 @@ function Drawing({ overview, width }: { overview: Overview; width: number }) {
   const h = [flow.installed * k, flow.schedulable * k, flow.booked * k, (flow.measured ?? 0) * k] as [number, number, number, number];
   const share = (value: number) => (flow.schedulable > 0 ? percent((value / flow.schedulable) * 100) : percent(0));
   const known = flow.measured !== null;
+  // A wide fall leaves no room beside it: its figure then stands in it.
+  const besideFree = beside(x[2], losses.free > 0 ? h[1] - h[2] : -SPILL_IN);
+  const freeInside = losses.free > 0 && x[3] - besideFree < LOSS_PX;
+  const freeX = freeInside ? x[2] + SPILL_IN + 12 : besideFree;
   const { devices, nodes } = overview;
   const out = flow.unit === "devices" ? [t("overview.outDetail", { quarantined: devices.quarantined ?? 0, missing: devices.missing ?? 0 }), t("overview.outMore", { unknown: devices.unknown ?? 0, nodes: nodes.total - (nodes.ready ?? 0) })] : [];
   return (
@@ -52,11 +57,11 @@ function Drawing({ overview, width }: { overview: Overview; width: number }) {
       <rect x={x[1]} y={TOP} width={x[2] - x[1]} height={h[1]} fill="var(--water-soft)" />
       <rect x={x[2]} y={TOP} width={x[3] - x[2]} height={h[2]} fill="var(--booked)" />
       <rect x={x[3]} y={TOP} width={width - x[3]} height={known ? h[3] : h[2]} fill={known ? "var(--water-area)" : "url(#stipple)"} />
-      {losses.over > 0 ? <rect x={x[3]} y={TOP + h[2]} width={width - x[3]} height={h[3] - h[2]} fill="var(--signal-fill)" /> : null}
+      {losses.over > 0 ? <rect x={x[3]} y={TOP + h[2]} width={width - x[3]} height={h[3] - h[2]} fill={flow.unit === "devices" ? "var(--signal-fill)" : "url(#hatch-water)"} /> : null}
       <Current from={0} to={x[1]} height={h[0]} stroke="var(--line-strong)" opacity={0.7} />
       <Current from={x[1]} to={x[2]} height={h[1]} stroke="var(--booked-edge)" opacity={0.45} />
       <Current from={x[2]} to={x[3]} height={h[2]} stroke="var(--water)" opacity={0.4} />
-      {known ? <Current from={x[3]} to={width} height={h[3]} stroke="var(--ink-inverse)" opacity={0.35} /> : null}
+      {known ? <Current from={x[3]} to={width} height={Math.min(h[2], h[3])} stroke="var(--ink-inverse)" opacity={0.35} /> : null}
       <path d={`M0 ${TOP}H${width}`} stroke="var(--water)" strokeWidth="1.5" />
       <Gate x={x[1]} height={h[0]} /><Gate x={x[2]} height={h[1]} /><Gate x={x[3]} height={h[2]} />
       <Stage x={-10} name={t(`overview.installed.${flow.unit}`)} value={amount(flow.installed)} />
@@ -64,7 +69,7 @@ function Drawing({ overview, width }: { overview: Overview; width: number }) {
       <Stage x={x[2]} name={t("overview.booked")} value={amount(flow.booked)} share={share(flow.booked)} />
       <Stage x={x[3]} name={t("overview.measured")} value={flow.measured == null ? t("ui.unknown") : amount(flow.measured)} share={flow.measured == null ? "" : share(flow.measured)} unknown={!known} />
       {losses.out > 0 ? <Loss x={beside(x[1], h[0] - h[1])} value={amount(losses.out)} what={t("overview.out")} details={out} /> : null}
-      <Loss x={beside(x[2], losses.free > 0 ? h[1] - h[2] : -SPILL_IN)} value={amount(losses.free)} what={t("overview.free")} details={[t(`overview.freeDetail.${flow.unit}`)]} />
+      <Loss x={freeX} plate={freeInside} value={amount(losses.free)} what={t("overview.free")} details={[t(`overview.freeDetail.${flow.unit}`)]} />
       {losses.idle == null ? (
         <Loss x={x[3] + 10} value="" what={t("overview.notMeasured")} details={[t("overview.notMeasuredDetail")]} />
       ) : losses.over > 0 ? (
@@ -119,9 +124,10 @@ function Stage({ x, name, value, share = "", unknown = false }: { x: number; nam
   );
 }
 
-function Loss({ x, value, what, details }: { x: number; value: string; what: string; details: string[] }) {
+function Loss({ x, value, what, details, plate = false }: { x: number; value: string; what: string; details: string[]; plate?: boolean }) {
   return (
     <>
+      {plate ? <rect x={x - 6} y="220" width={LOSS_PX} height="40" fill="var(--surface)" /> : null}
       <text x={x} y="236">
         <tspan className="k" style={{ fontSize: 15 }}>{value}</tspan> <tspan style={{ fontSize: 13, fill: "var(--ink)" }}>{what}</tspan>
       </text>

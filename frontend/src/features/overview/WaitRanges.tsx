@@ -61,7 +61,7 @@ function Range({ queue, y, x, width }: { queue: Line; y: number; x: (value: numb
     <>
       <a href={`/jobs?queue=${encodeURIComponent(queue.name)}`}><text y={y + 4} className="k" style={{ fontSize: 13 }}>{queue.name}</text></a>
       {p50 == null || p95 == null || p99 == null ? (
-        <text x={x(0)} y={y + 4} className="d">{t("overview.noStarts")}</text>
+        <text x={x(0)} y={y + 4} className="d h">{t("overview.noStarts")}</text>
       ) : (
         <Marks p50={p50} p95={p95} p99={p99} y={y} x={x} />
       )}

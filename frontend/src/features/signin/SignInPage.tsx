@@ -7,6 +7,7 @@ import { asProblem } from "@/api/problem";
 import { meQuery, signIn } from "@/api/session";
 import { Mark } from "@/app/icons";
 import { changeLanguage, LANGUAGES } from "@/i18n";
+import { isLocal } from "./next";
 import "./signin.css";
 
 const SAID_IN_WORDS = new Set(["wrong-password", "too-many-attempts", "second-factor", "unreachable", "server-error"]);
@@ -54,7 +55,7 @@ function SignInForm() {
       queries.clear();
       const me = await queries.ensureQueryData(meQuery);
       if (me.language) await changeLanguage(me.language.startsWith("zh") ? "zh-CN" : "en");
-      await navigate({ href: next ?? "/" });
+      await navigate({ href: isLocal(next) ? next : "/" });
     } catch (error) {
       const { code, message } = asProblem(error);
       setFailure(SAID_IN_WORDS.has(code) ? t(`signin.failure.${code}`) : message);

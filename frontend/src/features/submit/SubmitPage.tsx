@@ -7,7 +7,7 @@ import { dryRun, submitJob } from "@/api/actions";
 import { keys } from "@/api/keys";
 import { asProblem, type Problem } from "@/api/problem";
 import { jobQuery, queuesQuery } from "@/api/queries";
-import type { DryRun, JobSpec } from "@/api/types";
+import type { DryRun, JobRequest } from "@/api/types";
 import { withChange } from "@/features/why/Changes";
 import { freshKey } from "@/lib/ids";
 import { Copyable, curl } from "@/ui/ApiCall";
@@ -35,7 +35,7 @@ export function SubmitPage() {
 }
 
 /** A request with the change that the address names (`field=json`); one that cannot be read is left out. */
-function changed(spec: JobSpec, change: string | undefined): JobSpec {
+function changed(spec: JobRequest, change: string | undefined): JobRequest {
   const found = /^([\w.]+)=(.*)$/s.exec(change ?? "");
   if (!found) return spec;
   try {
@@ -45,7 +45,7 @@ function changed(spec: JobSpec, change: string | undefined): JobSpec {
   }
 }
 
-interface Tried { spec: JobSpec; answer: DryRun }
+interface Tried { spec: JobRequest; answer: DryRun }
 
 function Editor({ start }: { start: JobForm }) {
   const { t } = useTranslation();
@@ -79,7 +79,7 @@ function Editor({ start }: { start: JobForm }) {
     }
   };
   // The same request sent twice, after a lost answer, is one job.
-  const send = async (spec: JobSpec) => {
+  const send = async (spec: JobRequest) => {
     const text = JSON.stringify(spec);
     if (key.current.spec !== text) key.current = { spec: text, key: freshKey() };
     const job = await submitJob(spec, key.current.key);
@@ -98,14 +98,14 @@ function Editor({ start }: { start: JobForm }) {
         </div>
       </form>
       <div className="stack">
-        <Trial tried={tried} old={tried !== null && JSON.stringify(tried.spec) !== JSON.stringify(reading.spec)} onTake={(change) => edit(formOf(withChange(tried?.answer.spec ?? ({} as JobSpec), change)))} />
+        <Trial tried={tried} old={tried !== null && JSON.stringify(tried.spec) !== JSON.stringify(reading.spec)} onTake={(change) => edit(formOf(withChange(tried?.answer.spec ?? ({} as JobRequest), change)))} />
         <SameCall spec={reading.spec} />
       </div>
     </Columns>
   );
 }
 
-function SameCall({ spec }: { spec: JobSpec | undefined }) {
+function SameCall({ spec }: { spec: JobRequest | undefined }) {
   const { t } = useTranslation();
   if (!spec) return <Panel title={t("submit.same")}><p className="mut">{t("submit.sameLater")}</p></Panel>;
   const line = asCommandLine(spec);

@@ -1,6 +1,6 @@
 // The form and the request say the same, and only what was filled in is sent.
 import { describe, expect, it } from "vitest";
-import type { JobSpec } from "@/api/types";
+import type { JobRequest } from "@/api/types";
 import { EMPTY_FORM, formField, formOf, readForm } from "./form";
 
 const filled = { ...EMPTY_FORM, queue: "training", command: "python3 train.py" };
@@ -26,7 +26,7 @@ describe("reading the form", () => {
 });
 
 describe("cloning", () => {
-  const spec: JobSpec = {
+  const spec: JobRequest = {
     name: "a", queue: "offline", team: "nlp", command: ["sh", "-c", "echo 'x y'"], env: { A: "1" }, working_dir: "/srv", priority: 5, max_retries: 2,
     time_limit_s: 90, cpu_class: "data", node_sets: ["s"], datasets: ["d"], strict_single: true,
     resources: { devices: 2, device_models: ["A100"], device_memory: "40960 MiB", device_compute_milli: 500, splittable: true, shareable: false, cores: 4, memory: "1024 MiB" },

@@ -1,5 +1,5 @@
 // The submit form as text, and the request it stands for. Nothing is guessed: what is empty is left to the queue's rules.
-import type { JobResources, JobSpec } from "@/api/types";
+import type { ResourceRequest, JobRequest } from "@/api/types";
 import { joinWords, splitWords } from "@/lib/shell";
 
 export type Choice = "" | "yes" | "no";
@@ -29,7 +29,7 @@ export interface JobForm {
 }
 
 export type FormFault = { field: keyof JobForm; code: string };
-export type Reading = { spec: JobSpec; faults?: undefined } | { spec?: undefined; faults: FormFault[] };
+export type Reading = { spec: JobRequest; faults?: undefined } | { spec?: undefined; faults: FormFault[] };
 
 export const EMPTY_FORM: JobForm = {
   name: "", queue: "", team: "", command: "", workingDir: "", env: "", devices: 0, models: [], deviceMemory: "", computePercent: "",
@@ -85,10 +85,10 @@ export function readForm(form: JobForm): Reading {
   return { spec: specOf(form, split.words, env) };
 }
 
-function specOf(form: JobForm, command: string[], env: Record<string, string>): JobSpec {
+function specOf(form: JobForm, command: string[], env: Record<string, string>): JobRequest {
   const percent = given(form.computePercent);
   const minutes = given(form.limitMinutes);
-  const resources: JobResources = without({
+  const resources: ResourceRequest = without({
     devices: given(form.devices) || undefined,
     device_models: form.models,
     device_memory: amount(form.deviceMemory),
@@ -113,14 +113,14 @@ function specOf(form: JobForm, command: string[], env: Record<string, string>): 
     max_retries: given(form.retries) || undefined,
     time_limit_s: minutes === undefined ? undefined : Math.round(minutes * 60),
     strict_single: form.strictSingle || undefined,
-  }) as JobSpec;
+  }) as JobRequest;
 }
 
 const text = (value: unknown): string => (value == null ? "" : typeof value === "number" ? `${value} MiB` : String(value));
 const choice = (value: boolean | null | undefined): Choice => (value == null ? "" : value ? "yes" : "no");
 
 /** The form that stands for a request, for cloning a job. */
-export function formOf(spec: JobSpec): JobForm {
+export function formOf(spec: JobRequest): JobForm {
   const resources = spec.resources ?? {};
   const compute = resources.device_compute_milli;
   return {
@@ -150,7 +150,7 @@ export function formOf(spec: JobSpec): JobForm {
 }
 
 /** The same request on the command line; null where it uses what the command has no option for. */
-export function asCommandLine(spec: JobSpec): string | null {
+export function asCommandLine(spec: JobRequest): string | null {
   const { resources = {} } = spec;
   if (spec.working_dir || spec.cpu_class || spec.strict_single || spec.node_sets?.length || spec.datasets?.length) return null;
   const options: [string, unknown][] = [

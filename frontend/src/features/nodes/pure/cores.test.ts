@@ -17,8 +17,8 @@ describe("coreGroups", () => {
     expect(groups.map((group) => group.cores.map((core) => core.cpus.map((entry) => entry.id)))).toEqual([[[0, 4], [1, 5]], [[2, 6], [3, 7]]]);
   });
 
-  it("keeps CPUs of unknown NUMA node and core apart, not in node 0", () => {
-    const groups = coreGroups([cpu({ id: 0, numa: null, core: null }), cpu({ id: 1, numa: null, core: null }), cpu({ id: 2 })], numa);
+  it("keeps CPUs of an unknown NUMA node apart, not in node 0", () => {
+    const groups = coreGroups([cpu({ id: 0, numa: null, core: 0 }), cpu({ id: 1, numa: null, core: 1 }), cpu({ id: 2 })], numa);
     expect(groups.map((group) => [group.numa, group.cores.length])).toEqual([[0, 1], [null, 2]]);
   });
 });
