@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Model
 from django.http import HttpRequest
 from rest_framework.request import Request
@@ -44,8 +46,14 @@ def _actor(who: Who) -> tuple[User | None, str, str | None]:
 
 
 def client_address(request: HttpRequest | Request) -> str | None:
-    """The address of the peer; a proxy in front must be trusted to set REMOTE_ADDR, headers are never believed here."""
-    return request.META.get("REMOTE_ADDR") or None
+    """The address of the peer; behind our own proxy the one it saw, last in X-Forwarded-For."""
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_PROXY else ""
+    for text in (forwarded.rpartition(",")[2].strip(), request.META.get("REMOTE_ADDR", "")):
+        try:
+            return str(ip_address(text))
+        except ValueError:
+            continue
+    return None
 
 
 def _target(target: Model | tuple[str, object] | None) -> tuple[str, str]:

@@ -145,9 +145,9 @@ SECURE_HSTS_SECONDS = 30 * 24 * 3600 if SECURE else 0
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https") if os.environ.get("HEADRACE_BEHIND_PROXY") == "1" else None
-)
+# Our own proxy in front says how people came and from where; without one these headers are anybody's claim.
+BEHIND_PROXY = os.environ.get("HEADRACE_BEHIND_PROXY") == "1"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 
 REST_KNOX = {
     "TOKEN_MODEL": "accounts.ApiToken",

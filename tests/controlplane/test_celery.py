@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from controlplane import subscriptions
 from controlplane.celery import BEAT, QUEUES, app
+from scheduling import cycle
 
 
 def test_every_beat_task_exists_and_has_a_queue() -> None:
@@ -24,3 +26,8 @@ def test_every_task_of_ours_is_routed_and_survives_a_lost_worker() -> None:
 
 def test_the_cycle_has_a_queue_of_its_own() -> None:
     assert app.amqp.router.route({}, "scheduling.tasks.run_cycle")["queue"].name == "cycle"
+
+
+def test_wakes_raise_the_lease_that_the_cycle_holds() -> None:
+    assert subscriptions.CYCLE_LEASE == cycle.LEASE
+    assert subscriptions.RUN_CYCLE in app.tasks
