@@ -29,5 +29,6 @@ def test_the_cycle_has_a_queue_of_its_own() -> None:
 
 
 def test_wakes_raise_the_lease_that_the_cycle_holds() -> None:
+    app.loader.import_default_modules()
     assert subscriptions.CYCLE_LEASE == cycle.LEASE
     assert subscriptions.RUN_CYCLE in app.tasks
