@@ -19,7 +19,7 @@ def test(arguments: list[str]) -> int:
     set_up(Profile.DEV)
     node = ensure_packages()
     started_s = time.monotonic()
-    python = run_shown([BIN / "pytest", "-n", str(WORKERS), "--dist", "loadgroup", *arguments])
+    python = run_shown([BIN / "pytest", "-n", str(WORKERS), "--dist", "loadfile", *arguments])
     python_s = time.monotonic() - started_s
     console = run_shown([*node.npm, "run", "test"], env=node.env(), cwd=FRONTEND)
     say("\nmake test:")

@@ -26,7 +26,7 @@ from controlplane.embedded.state import StateFolder
 from controlplane.embedded.valkey import free_port
 from tools.console import ROOT
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("up")]
+pytestmark = pytest.mark.acceptance
 
 START_S = 90.0
 SECOND_START_S = 15.0

@@ -24,7 +24,7 @@ from controlplane.embedded.state import CLONE, StateFolder
 from controlplane.embedded.valkey import Valkey, free_port
 from tests.services import FAST, running
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("outage")]
+pytestmark = pytest.mark.acceptance
 PATIENCE_S = 30.0
 # A request that needs a dead server says so within this time.
 SOON_S = 5.0
