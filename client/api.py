@@ -18,6 +18,7 @@ from client.errors import ApiError, ClientError, FieldError, NotSignedIn, Unreac
 JSON = dict[str, Any]
 Body = TypeVar("Body", dict[str, Any], list[Any])
 CSRF_COOKIE = "headrace_csrf"
+PAGE = 500
 RETRIED_STATUSES = {429, 502, 503, 504}
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
@@ -108,9 +109,9 @@ class Client:
         """Newest jobs first, at most `limit`."""
         return self._some("/api/v1/jobs", limit=limit, params={k: v for k, v in filters.items() if v})
 
-    def nodes(self, *, limit: int = 500) -> list[JSON]:
-        """The nodes, at most `limit`."""
-        return self._some("/api/v1/nodes", limit=limit, params={})
+    def nodes(self) -> list[JSON]:
+        """All nodes."""
+        return list(self._pages("/api/v1/nodes", params={"limit": PAGE}))
 
     def cancel(self, job: int) -> JSON:
         """Ask for a job's end; harmless when it already ended."""
@@ -140,7 +141,7 @@ class Client:
 
     def _some(self, path: str, *, limit: int, params: JSON) -> list[JSON]:
         rows: list[JSON] = []
-        for row in self._pages(path, params={**params, "limit": min(limit, 500)}):
+        for row in self._pages(path, params={**params, "limit": min(limit, PAGE)}):
             rows.append(row)
             if len(rows) >= limit:
                 break

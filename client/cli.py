@@ -218,10 +218,10 @@ def _job_row(row: JSON) -> list[object]:
 def logs(
     job: int,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
-    attempt: Annotated[int | None, typer.Option(min=1, help="An earlier attempt.")] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, help="One attempt only, as it stands now.")] = None,
 ) -> None:
     """Print a job's log; with -f also what comes, and end with its exit code."""
-    if follow:
+    if follow and attempt is None:
         raise typer.Exit(_follow(job, with_log=True, timeout_s=None))
     with Client() as client:
         number, offset = attempt or client.job(job)["attempt"], 0
@@ -238,12 +238,13 @@ def wait(
     job: Annotated[list[int], typer.Argument(help="Job numbers.")],
     timeout: Annotated[float | None, typer.Option(min=0, help="Give up after so many seconds.")] = None,
 ) -> None:
-    """Wait for jobs; ends with the first exit code that is not 0."""
+    """Wait for all of the jobs; ends with the first exit code that is not 0."""
     started = time.monotonic()
     worst = 0
     for number in job:
         left = None if timeout is None else max(0.0, timeout - (time.monotonic() - started))
-        worst = worst or _follow(number, with_log=False, timeout_s=left)
+        code = _follow(number, with_log=False, timeout_s=left)
+        worst = worst or code
     raise typer.Exit(worst)
 
 

@@ -27,7 +27,7 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """No answer, or 502-504, until the retries were used up."""
+    """No answer until the retries were used up."""
 
     exit_code = Exit.UNREACHABLE
 

@@ -142,3 +142,15 @@ def test_every_sentence_has_both_languages_and_the_same_fields():
 def test_names_cannot_steer_a_terminal():
     assert escape_controls("a\x1b]0;x\x07\u202e\n") == "a\\x1b]0;x\\x07\\u202e\\x0a"
     assert span([3, 0, 1, 2, 8]) == "0-3,8"
+
+
+def test_wait_waits_for_all_and_ends_with_the_first_failure():
+    ended_jobs = {5: job(status="failed", exit_code=3), 6: job(id=6)}
+
+    def respond(request: Asked) -> Answer:
+        return Answer(200, ended_jobs[int(request.path.rsplit("/", 1)[1])])
+
+    with scripted(respond) as server:
+        ended = headrace("wait", "5", "6", url=server.url)
+    assert ended.returncode == 3
+    assert [request.path for request in server.asked] == ["/api/v1/jobs/5", "/api/v1/jobs/6"]
