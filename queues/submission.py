@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 
 import msgspec
@@ -11,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from controlplane.accounts.models import Team, User
 from controlplane.accounts.permissions import Action, require, token_of
-from controlplane.accounts.scoping import visible_teams
+from controlplane.accounts.scoping import visible_teams, visible_to
 from controlplane.base import clock
 from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
@@ -67,12 +68,18 @@ def accept(submission: Submission) -> Accepted:
 
 
 def submit(submission: Submission) -> Submitted:
-    """Store the job; the same key with the same body gives the same job, with another body 422."""
-    accepted = accept(submission)
+    """Store the job; the same key with the same body gives the same job, whatever changed since, with another
+    body 422.
+    """
     if submission.key is None:
+        accepted = accept(submission)
         with transaction.atomic():
             return Submitted(_create(accepted, submission.user), created=True)
-    return _submit_once(accepted, submission, _checked_key(submission.key))
+    key, body_hash = _checked_key(submission.key), _body_hash(submission.raw)
+    made = _made_before(submission.user, key, body_hash)
+    if made is not None:
+        return Submitted(made, created=False)
+    return _submit_once(accept(submission), submission.user, key, body_hash)
 
 
 def unsaved_job(accepted: Accepted, owner: User) -> Job:
@@ -100,23 +107,40 @@ def _create(accepted: Accepted, owner: User) -> Job:
     return job
 
 
-def _submit_once(accepted: Accepted, submission: Submission, key: str) -> Submitted:
-    body_hash = hashlib.sha256(msgspec.json.encode(submission.raw, order="deterministic")).hexdigest()
+def _body_hash(raw: object) -> str:
+    return hashlib.sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()
+
+
+def _made_before(user: User, key: str, body_hash: str) -> Job | None:
+    """The job that this key made, as long as its owner may see it: a repeat is answered, not judged again."""
+    kept = IdempotencyKey.objects.select_related("job").filter(user=user, key=key).first()
+    if kept is None:
+        return None
+    _refuse_other_body(kept, body_hash)
+    seen = kept.job is not None and visible_to(user, Job.objects.filter(pk=kept.job.pk)).exists()
+    return kept.job if seen else None
+
+
+def _refuse_other_body(kept: IdempotencyKey, body_hash: str) -> None:
+    if kept.body_hash != body_hash:
+        raise Problem(
+            422,
+            "idempotency-key-reused",
+            message=_("This Idempotency-Key was used with another body. Use a new key for a new job."),
+        )
+
+
+def _submit_once(accepted: Accepted, user: User, key: str, body_hash: str) -> Submitted:
     with transaction.atomic():
         # A twin that is still being stored makes this insert wait for its commit.
         IdempotencyKey.objects.bulk_create(
-            [IdempotencyKey(user=submission.user, key=key, body_hash=body_hash)], ignore_conflicts=True
+            [IdempotencyKey(user=user, key=key, body_hash=body_hash)], ignore_conflicts=True
         )
-        kept = IdempotencyKey.objects.select_related("job").get(user=submission.user, key=key)
-        if kept.body_hash != body_hash:
-            raise Problem(
-                422,
-                "idempotency-key-reused",
-                message=_("This Idempotency-Key was used with another body. Use a new key for a new job."),
-            )
+        kept = IdempotencyKey.objects.select_related("job").get(user=user, key=key)
+        _refuse_other_body(kept, body_hash)
         if kept.job is not None:
             return Submitted(kept.job, created=False)
-        job = _create(accepted, submission.user)
+        job = _create(accepted, user)
         IdempotencyKey.objects.filter(pk=kept.pk).update(job=job)
         return Submitted(job, created=True)
 

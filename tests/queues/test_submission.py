@@ -65,6 +65,30 @@ def test_odd_keys_are_refused(user, key):
     assert not Job.objects.exists()
 
 
+def test_a_repeat_is_answered_not_judged_again(user):
+    """What the first one met may have changed since: the queue, the team, the policy."""
+    first = submit(Submission(user, make.body(), "once"))
+    Queue.objects.filter(name="training").update(closed=True)
+    Membership.objects.create(user=user, team=make.make_team("speech"))
+    again = submit(Submission(user, make.body(), "once"))
+    assert (first.created, again.created, again.job) == (True, False, first.job)
+
+
+@pytest.mark.parametrize("change", [{"name": "other"}, {"name": "\ud800"}, {"priority": 2**70}])
+def test_a_key_with_another_body_is_refused_before_the_body_is_judged(user, change):
+    submit(Submission(user, make.body(), "once"))
+    with pytest.raises(Problem) as caught:
+        submit(Submission(user, make.body(**change), "once"))
+    assert (caught.value.status, caught.value.code) == (422, "idempotency-key-reused")
+
+
+def test_who_left_the_team_gets_no_job_for_an_old_key(user):
+    submit(Submission(user, make.body(team="vision"), "once"))
+    Membership.objects.all().delete()
+    with pytest.raises(Problem):
+        submit(Submission(user, make.body(team="vision"), "once"))
+
+
 def test_queues_follow_the_policy(user):
     text = """
 scheduler:
