@@ -6,6 +6,7 @@ import redis
 import structlog
 from celery import shared_task
 
+from controlplane.base.failures import DATABASE_GONE
 from controlplane.policy.active import active_policy
 from inventory import probing, telemetry
 from inventory.wiring import UPWARD
@@ -18,7 +19,8 @@ def flush_telemetry() -> int:
     """Moves readings from the stream to the database; returns the number of reports."""
     try:
         return telemetry.flush(UPWARD.booked_mib).entries
-    except redis.RedisError as error:
+    except (redis.RedisError, *DATABASE_GONE) as error:
+        # What was not stored waits in the stream for the next tick.
         log.warning("readings-not-flushed", error=type(error).__name__)
         return 0
 

@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.db import connection, transaction
+import structlog
+from django.db import DatabaseError, connection, transaction
 
 from agent.protocol import DeviceSample, NodeSample
+from controlplane.base.failures import DATABASE_GONE
 from controlplane.base.tx import Topic, after_commit
 from inventory import plausible, streams
 from inventory.identifiers import normal_identity
 from inventory.models import Device, DeviceReading
 from inventory.revisions import node_changed
+
+log = structlog.get_logger(__name__)
 
 BATCH = 2_000
 MAX_BATCHES = 20
@@ -25,16 +29,17 @@ BookedReader = Callable[[Sequence[int]], Mapping[int, int]]
 
 UPSERT_DEVICES = """
 INSERT INTO inventory_devicereading AS old (device_id, at, memory_used_mib, utilization_pct, temperature_c, power_mw)
-SELECT device.id, new.at, CASE WHEN new.used > device.memory_total_mib THEN NULL ELSE new.used END,
+SELECT DISTINCT ON (device.id) device.id, new.at,
+    CASE WHEN new.used > device.memory_total_mib THEN NULL ELSE new.used END,
     new.util, new.temp, new.power
 FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::bigint[], %s::smallint[], %s::smallint[], %s::bigint[])
     AS new (node_id, identity, at, used, util, temp, power)
 JOIN LATERAL (
-    SELECT id, memory_total_mib FROM inventory_device
+    SELECT id, identity, memory_total_mib FROM inventory_device
     WHERE node_id = new.node_id AND (identity = new.identity OR pci_bus_id = new.identity)
     ORDER BY identity = new.identity DESC, health = 'missing', id LIMIT 1
 ) device ON true
-ORDER BY device.id
+ORDER BY device.id, new.at DESC, new.identity = device.identity DESC
 ON CONFLICT (device_id) DO UPDATE SET at = excluded.at, memory_used_mib = excluded.memory_used_mib,
     utilization_pct = excluded.utilization_pct, temperature_c = excluded.temperature_c, power_mw = excluded.power_mw
 WHERE old.at < excluded.at
@@ -72,12 +77,33 @@ def flush(booked_reader: BookedReader | None) -> Flushed:
         ids, readings = streams.take(BATCH)
         if not ids:
             break
-        devices += store(readings, booked_reader)
+        devices += _store_batch(readings, booked_reader)
         streams.forget(ids)
         entries += len(ids)
         if len(ids) < BATCH:
             break
     return Flushed(entries, devices)
+
+
+def _store_batch(readings: Sequence[streams.Reading], booked_reader: BookedReader | None) -> int:
+    """One reading that the database refuses is dropped alone: kept, it would hold up all that come after it."""
+    try:
+        return store(readings, booked_reader)
+    except DATABASE_GONE:
+        raise
+    except DatabaseError as error:
+        log.warning("readings-refused", error=type(error).__name__, reports=len(readings))
+    return sum(_store_one(reading, booked_reader) for reading in readings)
+
+
+def _store_one(reading: streams.Reading, booked_reader: BookedReader | None) -> int:
+    try:
+        return store([reading], booked_reader)
+    except DATABASE_GONE:
+        raise
+    except DatabaseError as error:
+        log.warning("reading-dropped", error=str(error), node=reading.node)
+        return 0
 
 
 def store(readings: Iterable[streams.Reading], booked_reader: BookedReader | None) -> int:

@@ -4,11 +4,13 @@ import time
 
 import pytest
 import redis
+from django.db import OperationalError
 
 from agent.protocol import DeviceSample, NodeSample
 from controlplane.base.broker import Breaker
-from inventory import streams, telemetry
+from inventory import plausible, streams, telemetry
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading
+from inventory.tasks import flush_telemetry
 from tests.inventory.factories import GIB, make_device, make_node
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +86,40 @@ def test_devices_are_found_by_bus_address_and_strangers_are_ignored():
     push(node, 1000, sample("00000000:3B:00.0", power_mw=1), sample("GPU-nobody", power_mw=2))
     assert telemetry.flush(None).devices == 1
     assert DeviceReading.objects.get().device == device
+
+
+def test_a_device_named_in_two_ways_has_one_reading_the_newest():
+    node = make_node()
+    device = make_device(node, pci_bus_id="0000:3b:00.0")
+    push(node, 1000, sample("0000:3b:00.0", power_mw=1), sample(device.identity, power_mw=2))
+    assert telemetry.flush(None).devices == 1
+    assert DeviceReading.objects.get().power_mw == 2
+    push(node, 2000, sample(device.identity, power_mw=3))
+    push(node, 3000, sample("0000:3b:00.0", power_mw=4))
+    assert telemetry.flush(None).devices == 1
+    assert DeviceReading.objects.get().power_mw == 4
+
+
+def test_a_reading_that_the_database_refuses_holds_nobody_up(monkeypatch):
+    node = make_node()
+    device = make_device(node)
+    refuse = plausible.Range(0, 2**70)
+    monkeypatch.setattr(plausible, "DEVICE_POWER_MW", refuse)
+    push(node, 1000, sample(power_mw=7))
+    push(node, 2000, sample(power_mw=2**65))
+    assert telemetry.flush(None) == telemetry.Flushed(entries=2, devices=1)
+    assert DeviceReading.objects.get(device=device).power_mw == 7
+    assert streams.client().xlen(streams.STREAM) == 0
+
+
+def test_readings_wait_in_the_stream_while_the_database_is_away(monkeypatch):
+    def gone(readings, booked_reader):
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(telemetry, "store", gone)
+    push(make_node(), 1000, sample(power_mw=7))
+    assert flush_telemetry() == 0
+    assert streams.client().xlen(streams.STREAM) == 1
 
 
 def test_readings_of_a_deleted_node_are_dropped():
