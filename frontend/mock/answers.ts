@@ -28,7 +28,7 @@ function log(url: URL, final: boolean): Answer {
 function oneJob(id: number, part: string | undefined, url: URL): Answer {
   const job = JOBS.find((one) => one.id === id);
   if (!job) return missing(url);
-  if (part === "events") return ok(page(events(id)));
+  if (part === "events") return ok(events(id));
   if (part === "explain") return ok(job.status === "pending" || job.status === "held" ? WAITING : PLACED);
   if (part === "logs") return log(url, job.finished_at !== null);
   return ok(job);

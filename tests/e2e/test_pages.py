@@ -90,6 +90,7 @@ def test_keys_lead_to_pages(console: Console) -> None:
 
 def test_dark_and_light_are_kept(console: Console) -> None:
     page = console.page
+    console.go("/settings")
     before = page.locator("html").get_attribute("data-theme")
     page.get_by_role("button", name="Dark or light").click()
     after = "light" if before == "dark" else "dark"

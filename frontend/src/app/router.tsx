@@ -64,7 +64,7 @@ const tree = root.addChildren([
   inside.addChildren([overview, map, jobs, submit, job, queues, nodes, node, policy, health, accounts, tokens, status, settings]),
 ]);
 
-export const router = createRouter({ routeTree: tree, context: { queries }, defaultPreload: "intent", scrollRestoration: true });
+export const router = createRouter({ routeTree: tree, context: { queries }, defaultErrorComponent: PageError, defaultPreload: "intent", scrollRestoration: true });
 
 whenSignedOut(() => {
   const { href, pathname } = router.state.location;

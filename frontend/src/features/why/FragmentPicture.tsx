@@ -10,7 +10,7 @@ import { type Layout, layoutVessels, pictureFacts, type PictureFacts, type Vesse
 
 const TOP = 44;
 const HEIGHT = 236;
-const JOB_LABELS = 140;
+const JOB_LABELS = 156;
 const PHONE_JOB_LABELS = 74;
 
 export function FragmentPicture({ picture }: { picture: Facts }) {
@@ -38,7 +38,7 @@ function Drawing({ picture, width, phone }: { picture: Facts; width: number; pho
   const step = niceStep(facts.maxMib / 1024, 4);
   const labels = Array.from({ length: Math.floor(facts.maxMib / 1024 / step + 0.001) + 1 }, (_, i) => i * step);
   return (
-    <svg width={width} height={HEIGHT + 90 + overflow} role="img"
+    <svg width={width} height={HEIGHT + 90 + overflow + (layout.hidden > 0 ? 14 : 0)} role="img"
       aria-label={t("why.pictureLabel", { node: picture.node_name, pieces: pieces(facts.freeMib), total: memory(facts.freeTotalMib), need: memory(facts.needMib), short: memory(facts.shortMib) })}>
       <StaffGauge x={phone ? 22 : 30} y={TOP} height={HEIGHT} max={facts.maxMib / 1024} step={step / 4} labels={labels} width={10} />
       <text x={phone ? 0 : 24} y={TOP - 14} textAnchor={phone ? "start" : "end"} className="d">GiB</text>
@@ -53,7 +53,7 @@ function Drawing({ picture, width, phone }: { picture: Facts; width: number; pho
       {partlyShown > 0 ? <Bracket facts={facts} node={picture.node_name} from={left} to={endOfPartly} phone={phone} /> : null}
       <path d={`M${endOfPartly + (phone ? 2 : 8)} ${level}H${jobX + jobWidth}`} stroke="var(--signal)" strokeDasharray="4 3" />
       <Job facts={facts} x={jobX} y={topOfJob} width={jobWidth} scale={scale} phone={phone} />
-      {layout.hidden > 0 ? <text x={left} y={HEIGHT + 86 + overflow} className="d">{t("why.hidden", { count: layout.hidden })}</text> : null}
+      {layout.hidden > 0 ? <text x={left} y={HEIGHT + 98 + overflow} className="d">{t("why.hidden", { count: layout.hidden })}</text> : null}
     </svg>
   );
 }
