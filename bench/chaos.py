@@ -34,8 +34,7 @@ CHILDREN = {
     "beat": "beat",
 }
 KINDS = ("worker", "web", "agent", "postgres")
-SERVING = ("web", "postgres", "valkey")
-RECOVERY_LIMIT_S = 90.0
+RECOVERY_LIMIT_S = 180.0
 FINISH_LIMIT_S = 900.0
 PATIENCE_S = 180.0
 
@@ -171,9 +170,12 @@ def _kill(instance: Instance, storm: Storm, kind: str, stop: threading.Event) ->
 
 
 def _back(instance: Instance, kind: str, before: int) -> bool:
-    """Whether another process took the place of the killed one; of those that serve, whether it does."""
-    pid = instance.pid_of(CHILDREN[kind])
-    return pid not in (None, before) and (kind not in SERVING or instance.ready())
+    """Whether another process took the place of the killed one and, of those that can be asked, answers."""
+    if instance.pid_of(CHILDREN[kind]) in (None, before):
+        return False
+    if kind == "web":
+        return instance.web_answers()
+    return kind != "postgres" or instance.postgres_answers()
 
 
 def _finished(client: Client, jobs: list[int]) -> list[dict[str, Any]]:

@@ -17,9 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+import psycopg
 
 from client import Client
 from client.errors import ClientError
+from controlplane.embedded.postgres import Postgres
+from controlplane.embedded.state import StateFolder
 
 CLONE = Path(__file__).resolve().parents[1]
 BIN = Path(sys.prefix) / "bin"
@@ -75,11 +78,21 @@ class Instance:
 
     def ready(self) -> bool:
         """Whether web, database and Valkey answer."""
+        answer = self._get("/readyz")
+        return answer is not None and answer.status_code == 200 and answer.json()["status"] == "ok"
+
+    def web_answers(self) -> bool:
+        """Whether the web process answers, whatever it lacks."""
+        return self._get("/healthz") is not None
+
+    def postgres_answers(self) -> bool:
+        """Whether the database can be used."""
         try:
-            answer = httpx.get(f"{self.url}/readyz", timeout=2.0, trust_env=False)
-        except httpx.TransportError:
+            with psycopg.connect(Postgres(StateFolder(self.state)).url(), connect_timeout=2) as connection:
+                connection.execute("SELECT 1")
+        except psycopg.OperationalError:
             return False
-        return answer.status_code == 200 and answer.json()["status"] == "ok"
+        return True
 
     def node_ready(self) -> bool:
         """Whether this machine's node takes jobs."""
@@ -101,6 +114,12 @@ class Instance:
         """The last words of launcher and children, for a failure's report."""
         logs = [self.state / "up.log", *sorted((self.state / "logs").glob("*.log"))]
         return "\n".join(f"== {log.name}\n{log.read_text(errors='replace')[-2000:]}" for log in logs)
+
+    def _get(self, path: str) -> httpx.Response | None:
+        try:
+            return httpx.get(self.url + path, timeout=2.0, trust_env=False)
+        except httpx.TransportError:
+            return None
 
     def _up_or_dead(self) -> bool:
         return self.process.poll() is not None or self.ready()
