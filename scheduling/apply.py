@@ -17,20 +17,20 @@ from psycopg import errors as pg
 
 from controlplane.base import clock, locks
 from controlplane.base.locks import LeaseToken
-from inventory.models import Device, DeviceHealth, Node, NodeState
+from inventory.health import TAKES_JOBS
+from inventory.models import Device, Node, NodeState
 from queues import lifecycle
 from queues.derive import Stage
 from queues.lifecycle import Progress
 from queues.models import Intent, Job, JobStatus
 from scheduling.backends.agent import bump_epoch
-from scheduling.engine.quantities import precheck_need_mib
-from scheduling.engine.types import WHOLE_MILLI, EnginePolicy, Placed, SliceChoice
+from scheduling.engine.quantities import free_compute_milli, free_mib, precheck_need_mib
+from scheduling.engine.types import WHOLE_MILLI, DeviceInfo, EnginePolicy, Placed, SliceChoice
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Decision, Hold, Outcome, Placement, Slice
 from scheduling.policy_bridge import CyclePolicy
 from scheduling.requests import request_of_job
 from scheduling.sheets import encode_sheet
 
-TAKES_JOBS = (DeviceHealth.HEALTHY, DeviceHealth.SUSPECT)
 MOST_TRIES = 3
 
 
@@ -160,15 +160,15 @@ def _check_devices(placed: Placed, precheck: EnginePolicy | None) -> None:
     choices = {choice.device: choice for choice in placed.slices}
     if not choices:
         return
-    rows = Device.objects.select_for_update(no_key=True, of=("self",)).filter(
-        pk__in=choices, node_id=placed.node
-    )
-    devices = list(rows.order_by("pk"))
+    rows = Device.objects.select_related("reading").select_for_update(no_key=True, of=("self",))
+    devices = list(rows.filter(pk__in=choices, node_id=placed.node).order_by("pk"))
     if len(devices) != len(choices):
         raise StaleDecision(StaleCode.DEVICE_UNAVAILABLE)
     booked = _booked(list(choices), placed.job)
     for device in devices:
-        _check_device(device, choices[device.pk], booked.get(device.pk, (0, 0)), precheck)
+        if device.health not in TAKES_JOBS or device.cordoned:
+            raise StaleDecision(StaleCode.DEVICE_UNAVAILABLE)
+        _check_room(_sizes(device, *booked.get(device.pk, (0, 0))), choices[device.pk], precheck)
 
 
 def _booked(device_ids: Sequence[int], job: int) -> dict[int, tuple[int, int]]:
@@ -182,22 +182,35 @@ def _booked(device_ids: Sequence[int], job: int) -> dict[int, tuple[int, int]]:
     return taken
 
 
-def _check_device(
-    device: Device, choice: SliceChoice, booked: tuple[int, int], precheck: EnginePolicy | None
-) -> None:
-    memory_mib, compute_milli = booked
-    if device.health not in TAKES_JOBS or device.cordoned:
-        raise StaleDecision(StaleCode.DEVICE_UNAVAILABLE)
-    if compute_milli + choice.compute_milli > WHOLE_MILLI:
+def _sizes(device: Device, memory_booked_mib: int, compute_booked_milli: int) -> DeviceInfo:
+    """What the engine's arithmetic needs to know, from the rows as they are now."""
+    reading = getattr(device, "reading", None)
+    return DeviceInfo(
+        device=device.pk,
+        index=device.index,
+        model=device.model,
+        memory_total_mib=device.memory_total_mib,
+        memory_reserved_mib=device.memory_reserved_mib or 0,
+        memory_booked_mib=memory_booked_mib,
+        memory_used_mib=None if reading is None else reading.memory_used_mib,
+        compute_booked_milli=compute_booked_milli,
+        foreign_mib=device.foreign_mib,
+    )
+
+
+def _check_room(device: DeviceInfo, choice: SliceChoice, precheck: EnginePolicy | None) -> None:
+    """The same arithmetic as the engine's: booked, used beyond the booking, foreign; a whole device has no
+    foreign use at all.
+    """
+    whole = choice.compute_milli >= WHOLE_MILLI
+    if free_compute_milli(device) < choice.compute_milli:
         raise StaleDecision(StaleCode.DEVICE_BUSY)
-    if choice.memory_mib == 0:
-        return
-    free_mib = (device.memory_total_mib or 0) - (device.memory_reserved_mib or 0) - memory_mib
     needed_mib = choice.memory_mib
-    if precheck is not None and choice.compute_milli < WHOLE_MILLI:
-        free_mib -= device.foreign_mib
+    if precheck is not None and not whole:
         needed_mib = precheck_need_mib(needed_mib, num=precheck.precheck_num, den=precheck.precheck_den)
-    if free_mib < needed_mib:
+    # Of a device of unknown size nothing is booked, so only this tells foreign use.
+    occupied = whole and choice.memory_mib == 0 and device.foreign_mib > 0
+    if occupied or free_mib(device) < needed_mib:
         raise StaleDecision(StaleCode.DEVICE_MEMORY)
 
 

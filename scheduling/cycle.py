@@ -100,7 +100,7 @@ def _round_of_batches(
     jobs = [job for job, _shape in waiting]
     while jobs:
         found = _plan(context.policy, jobs, worker, seed=context.lease.token)
-        _apply(found, context, tally)
+        _apply(found, context, worker, tally)
         tally.refusals |= {shapes[refusal.job]: refusal for refusal in found.refused}
         if found.exhausted:
             return
@@ -117,7 +117,7 @@ def _plan(policy: CyclePolicy, jobs: list[PendingJob], worker: Worker, *, seed: 
         return plan(state, jobs, policy.engine, now_ms=now_ms, seed=seed, limit=BATCH)
 
 
-def _apply(found: Plan, context: Applying, tally: Tally) -> None:
+def _apply(found: Plan, context: Applying, worker: Worker, tally: Tally) -> None:
     tally.considered += found.considered
     for number, placed in enumerate(found.placed, start=1):
         code = apply_placed(placed, context)
@@ -127,6 +127,7 @@ def _apply(found: Plan, context: Applying, tally: Tally) -> None:
             tally.placed += 1
         elif code is not StaleCode.JOB_CHANGED:
             tally.stale += 1
+            worker.snapshot.reread(placed.node)
 
 
 def _finish(cycle: Cycle, tally: Tally, *, wall_s: float, cpu_s: float) -> None:

@@ -25,6 +25,8 @@ from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 Version = tuple[int, int]
 # Above this share of changed nodes one build is cheaper than many updates.
 REBUILD_ABOVE = 0.25
+# The version of no node.
+NEVER: Version = (-1, -1)
 HEALTH = {health.name.lower(): health for health in DeviceHealth}
 
 
@@ -203,6 +205,12 @@ class SnapshotCache:
         fresh = sorted(infos, key=lambda info: info.node)
         if fresh != self.state.infos:
             self.state = ClusterState.build(fresh)
+
+    def reread(self, node: int) -> None:
+        """Read this node again next time, though its version may stay: its rows spoke against a decision."""
+        with self.lock:
+            if node in self.versions:
+                self.versions[node] = NEVER
 
     def forget(self) -> None:
         """Read everything anew next time."""

@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 from django.db import IntegrityError, transaction
 
-from inventory.models import Device, DeviceHealth, Node, NodeState
+from controlplane.base import clock
+from inventory.health import TAKES_JOBS
+from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeState
 from queues.models import Intent, Job, JobStatus
 from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.backends.agent import epoch_of
+from scheduling.engine.columns import USABLE_HEALTH
 from scheduling.engine.plan import plan
 from scheduling.engine.types import SliceChoice
 from scheduling.models import CoreBooking, Cycle, Decision, Outcome, Placement, Slice
@@ -123,6 +126,29 @@ def test_shared_memory_is_checked_with_its_safety_factor(user, node):
     one, two = decide(user, device_memory="20Gi"), decide(user, device_memory="20Gi")
     assert apply_placed(one[1], one[2]) is None
     assert apply_placed(replace(two[1], cpus=(7,), loader_cpus=()), two[2]) is StaleCode.DEVICE_MEMORY
+
+
+@pytest.mark.parametrize("total", [40960, None])
+def test_a_whole_device_in_foreign_use_is_refused(user, node, total):
+    Device.objects.update(memory_total_mib=total)
+    _job, placed, context = decide(user, devices=1)
+    Device.objects.update(foreign_mib=500)
+    assert apply_placed(placed, context) is StaleCode.DEVICE_MEMORY
+
+
+def test_a_share_finds_only_what_its_neighbours_do_not_use(user, node):
+    """10 + 20 GiB are booked of 40, but the first one uses 25 by now."""
+    one, two = decide(user, device_memory="10Gi"), decide(user, device_memory="20Gi")
+    assert apply_placed(one[1], one[2]) is None
+    later = replace(two[1], cpus=(7,), loader_cpus=())
+    DeviceReading.objects.create(device=node.devices.get(), at=clock.now(), memory_used_mib=25 * 1024)
+    assert apply_placed(later, two[2]) is StaleCode.DEVICE_MEMORY
+    DeviceReading.objects.update(memory_used_mib=10 * 1024)
+    assert apply_placed(later, two[2]) is None
+
+
+def test_engine_and_rows_agree_on_which_health_takes_jobs():
+    assert {health.name.lower() for health in USABLE_HEALTH} == set(TAKES_JOBS)
 
 
 def test_halves_by_compute_share_a_device(user, node):

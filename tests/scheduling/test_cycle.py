@@ -7,6 +7,7 @@ import time
 import pytest
 
 from controlplane.base.models import Cluster
+from inventory.models import Device
 from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, unsaved_job
 from scheduling import cycle
@@ -59,6 +60,21 @@ def test_batches_see_what_the_ones_before_took(user, monkeypatch):
     many(user, 25)
     make.run_cycle()
     assert CoreBooking.objects.count() == Placement.objects.count() == 20
+
+
+def test_a_refused_decision_makes_the_cycle_look_at_its_node_again(user):
+    """Readings raise no version: without another look the same node would be chosen and refused for half a minute."""
+    for name in ("a", "b"):
+        make.make_device(make.make_node(name))
+    worker = cycle.Worker()
+    make.make_job(user, resources={"devices": 9})
+    make.run_cycle(worker)
+    Device.objects.update(foreign_mib=1)
+    job = make.make_job(user, resources={"devices": 1})
+    make.run_cycle(worker)
+    found = Cycle.objects.latest("pk")
+    assert (found.placed, found.stale, found.refused) == (0, 2, 2)
+    assert ShapeReason.objects.get(shape=job.shape).code == "foreign-use"
 
 
 def test_a_paused_cluster_starts_nothing(user):
