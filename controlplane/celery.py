@@ -7,6 +7,8 @@ import os
 from celery import Celery, signals
 from kombu.entity import Queue
 
+from inventory.silence import PROBE_INTERVAL_S
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 app = Celery("headrace")
@@ -22,7 +24,7 @@ BEAT = (
     ("scheduling.tasks.run_cycle", 5),
     ("scheduling.tasks.declare_lost", 10),
     ("inventory.tasks.flush_telemetry", 2),
-    ("inventory.tasks.probe_cycle", 10),
+    ("inventory.tasks.probe_cycle", PROBE_INTERVAL_S),
 )
 
 

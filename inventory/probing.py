@@ -27,7 +27,7 @@ from inventory.models import (
     UncountedTime,
 )
 from inventory.node_states import CLAIM_ALERT, mark_lost, mark_silent
-from inventory.silence import Span, counted, is_gap, is_mass
+from inventory.silence import GAP, Span, counted, is_gap, is_mass
 from inventory.wiring import UPWARD
 
 MASS_ALERT = "mass-silence"
@@ -60,7 +60,7 @@ class _Silence:
 def probe(policy: HealthPolicy) -> Probed:
     """One cycle. Duplicate and parallel ticks are harmless: each looks at times, not at ticks."""
     now = clock.now()
-    beat = _beat(now, policy)
+    beat = _beat(now)
     if beat is None:
         return Probed(ran=False)
     spans = list(UncountedTime.objects.order_by("started_at"))
@@ -71,7 +71,7 @@ def probe(policy: HealthPolicy) -> Probed:
     )
     overdue = [one for one in silences if one.without_down >= silent_after]
     mass = is_mass(len(overdue), len(silences), percent=policy.mass_silence_percent)
-    _note_mass(mass, now, policy, silent=len(overdue))
+    _note_mass(mass, now, silent=len(overdue))
     silent = sum(_silence_node(one.contact, now) for one in overdue)
     lost = 0
     if not mass:
@@ -82,14 +82,14 @@ def probe(policy: HealthPolicy) -> Probed:
     return Probed(silent=silent, lost=lost, mass=mass, unchecked=unchecked)
 
 
-def _beat(now: datetime, policy: HealthPolicy) -> ProbeBeat | None:
+def _beat(now: datetime) -> ProbeBeat | None:
     """Notes that the cycle runs, and first the gap in which it did not; None while a parallel one is at this point."""
     ProbeBeat.objects.get_or_create(id=1)
     with transaction.atomic():
         beat = ProbeBeat.objects.select_for_update(skip_locked=True).filter(pk=1).first()
         if beat is None:
             return None
-        if beat.at is not None and is_gap(beat.at, now, interval_s=policy.probe_interval_s):
+        if beat.at is not None and is_gap(beat.at, now):
             UncountedTime.objects.create(cause=UncountedCause.DOWN, started_at=beat.at, ended_at=now)
         if beat.at is None or now > beat.at:
             ProbeBeat.objects.filter(pk=1).update(at=now)
@@ -111,19 +111,18 @@ def _silence(contact: NodeContact, now: datetime, spans: Sequence[UncountedTime]
     )
 
 
-def _extend(cause: UncountedCause, now: datetime, policy: HealthPolicy) -> None:
+def _extend(cause: UncountedCause, now: datetime) -> None:
     """Lengthens the running span, or starts one; a span that ended more than a few beats ago is over."""
-    recent = now - timedelta(seconds=3 * policy.probe_interval_s)
-    running = UncountedTime.objects.filter(cause=cause, ended_at__gte=recent).order_by("-ended_at").first()
+    running = UncountedTime.objects.filter(cause=cause, ended_at__gte=now - GAP).order_by("-ended_at").first()
     if running is None:
         UncountedTime.objects.create(cause=cause, started_at=now, ended_at=now)
     elif running.ended_at < now:
         UncountedTime.objects.filter(pk=running.pk).update(ended_at=now)
 
 
-def _note_mass(mass: bool, now: datetime, policy: HealthPolicy, *, silent: int) -> None:
+def _note_mass(mass: bool, now: datetime, *, silent: int) -> None:
     if mass:
-        _extend(UncountedCause.MASS, now, policy)
+        _extend(UncountedCause.MASS, now)
         details = {"silent": silent}
         raise_alert(MASS_ALERT, Severity.CRITICAL, subject_type="cluster", subject_id=1, details=details)
     else:

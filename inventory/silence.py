@@ -6,6 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+# The beat table ticks with it, and what counts as a gap follows from it.
+PROBE_INTERVAL_S = 10
+GAP = timedelta(seconds=3 * PROBE_INTERVAL_S)
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -26,9 +30,9 @@ def counted(received_at: datetime, now: datetime, spans: Iterable[Span]) -> time
     return total + max(now - start, timedelta())
 
 
-def is_gap(last_beat_at: datetime | None, now: datetime, *, interval_s: int) -> bool:
+def is_gap(last_beat_at: datetime | None, now: datetime) -> bool:
     """Whether the probe cycle itself stood still: three beats are missing."""
-    return last_beat_at is not None and now - last_beat_at > timedelta(seconds=3 * interval_s)
+    return last_beat_at is not None and now - last_beat_at > GAP
 
 
 def is_mass(silent: int, present: int, *, percent: int) -> bool:

@@ -98,7 +98,7 @@ class MemoryPrecheck(Section, frozen=True):
 
 
 class CpuPolicy(Section, frozen=True):
-    """The CPU side of placements."""
+    """The CPU side of placements. Jobs are always bound to their cores: `bind_core` can only say so."""
 
     bind_core: bool
     isolate_data_loader: bool
@@ -109,7 +109,6 @@ class Health(Section, frozen=True):
     """When devices and nodes stop and start to take jobs."""
 
     report_interval_s: Annotated[int, msgspec.Meta(ge=1, le=600)]
-    probe_interval_s: Annotated[int, msgspec.Meta(ge=1, le=600)]
     failed_checks: Positive
     unknown_checks: Positive
     good_checks: Positive
@@ -121,9 +120,8 @@ class Health(Section, frozen=True):
 
 
 class Cycle(Section, frozen=True):
-    """How often the scheduler looks without being woken."""
+    """What the scheduler keeps between its looks."""
 
-    interval_s: Annotated[int, msgspec.Meta(ge=1, le=600)]
     node_state_refresh_s: Annotated[int, msgspec.Meta(ge=1, le=3600)]
 
 

@@ -269,6 +269,8 @@ def _contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
         keys.add(resource.key)
     if not 1 <= document.memory_precheck.factor <= 10:
         yield ("memory-precheck", "factor"), _("Must be from 1 to 10.")
+    if not document.cpu_policy.bind_core:
+        yield ("cpu-policy", "bind-core"), _("Only true is known: jobs are always bound to their cores.")
     if document.health.lost_after_s <= document.health.silent_after_s:
         yield ("health", "lost-after-s"), _("Must be larger than silent-after-s.")
     if document.health.silent_after_s <= document.health.report_interval_s:

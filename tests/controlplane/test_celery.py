@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from controlplane import subscriptions
 from controlplane.celery import BEAT, QUEUES, app
+from inventory.silence import is_gap
 from scheduling import cycle
 
 
@@ -26,6 +29,12 @@ def test_every_task_of_ours_is_routed_and_survives_a_lost_worker() -> None:
 
 def test_the_cycle_has_a_queue_of_its_own() -> None:
     assert app.amqp.router.route({}, "scheduling.tasks.run_cycle")["queue"].name == "cycle"
+
+
+def test_one_late_probe_is_no_gap_in_which_silence_would_not_count() -> None:
+    last = datetime(2026, 1, 1, tzinfo=UTC)
+    period = timedelta(seconds=dict(BEAT)["inventory.tasks.probe_cycle"])
+    assert not is_gap(last, last + 2 * period) and is_gap(last, last + 4 * period)
 
 
 def test_wakes_raise_the_lease_that_the_cycle_holds() -> None:
