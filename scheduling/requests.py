@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from controlplane.base import clock
@@ -47,30 +47,33 @@ def request_of_job(job: Job) -> Request:
 
 @dataclass
 class RequestCache:
-    """Requests by shape key; a shape names its request completely, so an entry never goes stale."""
+    """Requests by shape key; a shape names its request completely, so an entry never goes stale.
 
-    by_shape: dict[str, Request] = field(default_factory=dict)
+    Threads may share one: the dictionary is replaced, never changed, and a lost replacement is only read anew.
+    """
 
-    def load(self, shapes: Sequence[str]) -> None:
-        """Make sure that the requests of these shapes are here; one query for all that are not."""
-        missing = set(shapes) - self.by_shape.keys()
+    by_shape: Mapping[str, Request] = field(default_factory=dict)
+
+    def load(self, shapes: Collection[str]) -> Mapping[str, Request]:
+        """Requests of at least these shapes that are stored; one query for all that were not known."""
+        known = self.by_shape
+        missing = set(shapes) - known.keys()
         if not missing:
-            return
-        if len(self.by_shape) + len(missing) > MOST_REMEMBERED_SHAPES:
-            self.by_shape.clear()
-            missing = set(shapes)
-        for job in Job.objects.filter(shape__in=missing).order_by("shape").distinct("shape"):
-            self.by_shape[job.shape] = request_of_job(job)
+            return known
+        if len(known) + len(missing) > MOST_REMEMBERED_SHAPES:
+            known, missing = {}, set(shapes)
+        jobs = Job.objects.filter(shape__in=missing).order_by("shape").distinct("shape")
+        self.by_shape = known = {**known, **{job.shape: request_of_job(job) for job in jobs}}
+        return known
 
 
 def load_pending(cache: RequestCache) -> list[tuple[PendingJob, str]]:
     """All jobs that wait for a place, each with its shape key; two queries at most."""
     waiting = Job.objects.filter(status=JobStatus.PENDING, intent=Intent.RUN)
     rows = list(waiting.values_list(*PENDING_COLUMNS))
-    cache.load([row[-1] for row in rows])
+    requests = cache.load([row[-1] for row in rows])
     # A job whose shape changed between the two queries is looked at next time.
-    known = (row for row in rows if row[-1] in cache.by_shape)
-    return [(_pending(row, cache.by_shape[row[-1]]), row[-1]) for row in known]
+    return [(_pending(row, requests[row[-1]]), row[-1]) for row in rows if row[-1] in requests]
 
 
 def pending_job(job: Job) -> PendingJob:

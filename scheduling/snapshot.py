@@ -166,12 +166,15 @@ def _booked_host(ids: Collection[int] | None) -> dict[int, tuple[int, int]]:
 
 @dataclass
 class SnapshotCache:
-    """The last view of the cluster in this process. `lock` is held while the state is refreshed or planned on."""
+    """The last view of the cluster in this process. `lock` is held while the state is refreshed or planned on; who
+    only looks takes a still copy and needs no lock.
+    """
 
     state: ClusterState = field(default_factory=lambda: ClusterState.build(()))
     versions: dict[int, Version] = field(default_factory=dict)
     whole_at_ms: int | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
+    _still: tuple[ClusterState, int, ClusterState] | None = None
 
     def refresh(self, *, now_ms: int, whole_every_ms: int) -> ClusterState:
         """The state as committed now. Readings raise no version, so everything is read again every `whole_every_ms`."""
@@ -184,6 +187,14 @@ class SnapshotCache:
                 self._catch_up(versions)
             self.versions = versions
             return self.state
+
+    def still(self, *, now_ms: int, whole_every_ms: int) -> ClusterState:
+        """The state as committed now, as a copy that nobody changes; one per version of the state."""
+        with self.lock:
+            state = self.refresh(now_ms=now_ms, whole_every_ms=whole_every_ms)
+            if self._still is None or self._still[0] is not state or self._still[1] != state.version:
+                self._still = (state, state.version, state.copy())
+            return self._still[2]
 
     def _catch_up(self, versions: dict[int, Version]) -> None:
         changed = {node for node, version in versions.items() if self.versions.get(node) != version}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,7 +22,7 @@ from scheduling.api.cluster_serializers import (
 )
 from scheduling.engine.explain import DeviceFit, runnable_here, what_fits
 from scheduling.models import Cycle
-from scheduling.selectors.live import Live, with_live
+from scheduling.selectors.live import Live, live_view
 from scheduling.selectors.overview import overview
 from scheduling.selectors.resource_map import resource_map, stamped
 from scheduling.selectors.shares import capacity_of, queue_views
@@ -61,7 +59,7 @@ class QueuesView(APIView):
 
     @extend_schema(operation_id="queues", responses=QueueSerializer(many=True))
     def get(self, request: Request) -> Response:
-        capacity = with_live(lambda live: capacity_of(live.state), pending=False)
+        capacity = capacity_of(live_view(pending=False).state)
         return Response(QueueSerializer(queue_views(capacity), many=True).data)
 
 
@@ -82,7 +80,7 @@ class FitsView(APIView):
 
     @extend_schema(operation_id="device_fits", responses=FitsSerializer)
     def get(self, request: Request, device_id: int) -> Response:
-        fit, ids = with_live(lambda live: _fits(live, device_id))
+        fit, ids = _fits(live_view(), device_id)
         jobs = visible_to(caller(request), Job.objects.filter(pk__in=ids)).select_related("queue").in_bulk()
         found = [{"id": pk, "name": jobs[pk].name, "queue": jobs[pk].queue.name} for pk in ids if pk in jobs]
         largest = {"alone_mib": fit.alone_mib, "shared_mib": fit.shared_mib}
@@ -93,10 +91,8 @@ class FitsView(APIView):
 
 
 def _fits(live: Live, device_id: int) -> tuple[DeviceFit, tuple[int, ...]]:
+    if device_id not in live.state.device.id:
+        raise not_found()
     policy = live.policy.engine
-    factors: dict[str, Any] = {"num": policy.precheck_num, "den": policy.precheck_den}
-    try:
-        fit = what_fits(live.state, device_id, **factors)
-        return fit, runnable_here(live.state, device_id, live.pending, policy)
-    except KeyError:
-        raise not_found() from None
+    fit = what_fits(live.state, device_id, num=policy.precheck_num, den=policy.precheck_den)
+    return fit, runnable_here(live.state, device_id, live.pending, policy)

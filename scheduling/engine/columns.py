@@ -38,6 +38,10 @@ class Table:
         """The same columns for these rows only."""
         return type(self)(*(getattr(self, name)[rows] for name in _names(type(self))))
 
+    def copy(self) -> Self:
+        """Columns of its own with the same values."""
+        return type(self)(*(getattr(self, name).copy() for name in _names(type(self))))
+
     def splice(self, start: int, stop: int, block: Self) -> None:
         """Replace rows start..stop by the block: in place when it has as many rows, else by new arrays."""
         for name in _names(type(self)):
@@ -114,6 +118,12 @@ class Interner:
     def __init__(self) -> None:
         self.values: list[object] = []
         self._numbers: dict[object, int] = {}
+
+    def copy(self) -> Interner:
+        """A dictionary of its own with the same numbers."""
+        twin = Interner()
+        twin.values, twin._numbers = list(self.values), dict(self._numbers)
+        return twin
 
     def number(self, value: object) -> int:
         """The value's number; UNKNOWN for None."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -66,6 +67,17 @@ class ClusterState:
     def build(cls, nodes: Iterable[NodeInfo]) -> ClusterState:
         """A state of exactly these nodes, in any order."""
         return cls(nodes)
+
+    def copy(self) -> ClusterState:
+        """The same state, which no later update of this one touches."""
+        twin = copy(self)
+        known = self._interned
+        twin._interned = Interned(known.models.copy(), known.node_sets.copy(), known.layouts.copy())
+        twin.infos, twin.offsets = list(self.infos), copy(self.offsets)
+        for name in ("node", "device", "pool", "slot", "cpu"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin._forget_derived()
+        return twin
 
     @property
     def interned(self) -> Interned:

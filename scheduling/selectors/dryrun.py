@@ -6,38 +6,45 @@ from typing import Any
 
 from inventory.models import Device
 from queues.spec import JobSpec, encode_spec
+from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import plan
 from scheduling.engine.types import PendingJob, Placed, Plan
 from scheduling.requests import request_of
 from scheduling.selectors.explanations import EMPTY, candidate_view, explain_refusal, term_views
 from scheduling.selectors.jobs import device_part
-from scheduling.selectors.live import Live, node_names, with_live
+from scheduling.selectors.live import Live, live_view, node_names
 
 # Above every id that a stored job can have.
 NO_JOB = 2**62
+# Of a longer line before the job only the first are served: it must be answered within a request.
+MOST_AHEAD = 2000
 
 
 def dry_run(spec: JobSpec, *, queue: int, team: int) -> dict[str, Any]:
-    """The placement that the job would get, all waiting jobs before it served first, or why it would wait."""
-
-    def look(live: Live) -> tuple[Plan, dict[str, Any] | None]:
-        job = PendingJob(
-            job=NO_JOB, attempt=1, queue=queue, team=team, priority=spec.priority, submitted_at_ms=live.now_ms,
-            request=request_of(spec),
-        )  # fmt: skip
-        found = plan(live.state, [*live.pending, job], live.policy.engine, now_ms=live.now_ms, seed=0)
-        refusal = next((one for one in found.refused if one.job == NO_JOB), None)
-        if refusal is None:
-            return found, None
-        return found, explain_refusal(live, refusal, job, spec)
-
-    found, refusal = with_live(look)
+    """The placement that the job would get, the waiting jobs before it served first, or why it would wait."""
+    live = live_view()
+    job = PendingJob(
+        job=NO_JOB, attempt=1, queue=queue, team=team, priority=spec.priority, submitted_at_ms=live.now_ms,
+        request=request_of(spec),
+    )  # fmt: skip
+    found = _plan(live, job)
     placed = next((one for one in found.placed if one.job == NO_JOB), None)
+    refusal = next((one for one in found.refused if one.job == NO_JOB), None)
+    view = None if refusal is None else explain_refusal(live, refusal, job, spec)
     return {
         "placement": None if placed is None else _placement(placed),
-        "refusal": None if refusal is None else {**EMPTY, "status": "pending", **refusal},
+        "refusal": None if view is None else {**EMPTY, "status": "pending", **view},
         "spec": encode_spec(spec),
     }
+
+
+def _plan(live: Live, job: PendingJob) -> Plan:
+    """The plan as far as the job: what is served later cannot change what becomes of it."""
+    order = in_service_order([*live.pending, job], live.policy.engine)
+    place = order.index(job)
+    ahead = order[: min(place, MOST_AHEAD)]
+    jobs = [*ahead, *order[place:]]
+    return plan(live.state, jobs, live.policy.engine, now_ms=live.now_ms, seed=0, limit=len(ahead) + 1)
 
 
 def _placement(placed: Placed) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from scheduling.engine.types import (
 from scheduling.models import Cycle, Decision, Outcome, ShapeReason
 from scheduling.requests import pending_job
 from scheduling.selectors.jobs import device_part
-from scheduling.selectors.live import Live, node_names, with_live
+from scheduling.selectors.live import Live, live_view, node_names
 from scheduling.sheets import decode_placed, decode_refusal
 from scheduling.wording import Sentence, change_text, label_of, plain_sentence, reason_sentence, unit_of
 
@@ -61,7 +61,7 @@ def _explain_pending(job: Job) -> dict[str, Any]:
         return {"sentence": plain_sentence("not-looked-at").as_json()}
     cycle = Cycle.objects.order_by("-id").values_list("id", flat=True).first()
     refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
-    view = with_live(lambda live: explain_refusal(live, refusal, pending_job(job), spec))
+    view = explain_refusal(live_view(), refusal, pending_job(job), spec)
     return {**view, "decided_at": stored.updated_at, "since": stored.since, "cycle": cycle}
 
 

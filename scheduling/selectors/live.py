@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from controlplane.base import clock
 from inventory.models import Node
@@ -14,13 +13,12 @@ from scheduling.engine.types import PendingJob
 from scheduling.policy_bridge import CyclePolicy, current_policy
 from scheduling.requests import load_pending
 
-T = TypeVar("T")
 _SERVER = Worker()
 
 
 @dataclass(frozen=True)
 class Live:
-    """The cluster, the policy and all waiting jobs as committed now. Only valid within `with_live`."""
+    """The cluster, the policy and all waiting jobs as committed a moment ago."""
 
     state: ClusterState
     policy: CyclePolicy
@@ -28,16 +26,13 @@ class Live:
     now_ms: int
 
 
-def with_live(look: Callable[[Live], T], *, pending: bool = True) -> T:
-    """What `look` makes of the present state; the state is this process's only one, so looks take turns."""
+def live_view(*, pending: bool = True) -> Live:
+    """The present state, for this caller to think about as long as it takes."""
     now_ms = clock.now_ms()
     policy = current_policy()
     jobs = tuple(job for job, _shape in load_pending(_SERVER.requests)) if pending else ()
-    snapshot = _SERVER.snapshot
-    with snapshot.lock:
-        refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
-        state = snapshot.refresh(now_ms=now_ms, whole_every_ms=refresh_ms)
-        return look(Live(state, policy, jobs, now_ms))
+    refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
+    return Live(_SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=refresh_ms), policy, jobs, now_ms)
 
 
 def node_names(ids: Iterable[int]) -> dict[int, str]:

@@ -14,7 +14,7 @@ from controlplane.base import clock
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading, NodeState
 from queues.models import Job, JobStatus, Queue
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Placement, ShapeReason, Slice
-from scheduling.selectors.live import with_live
+from scheduling.selectors.live import live_view
 from scheduling.selectors.marks import percent_marks
 from scheduling.selectors.shares import NO_WAITS, WINDOW, Capacity, capacity_of, live_counts, wait_stats
 
@@ -28,7 +28,7 @@ FRESH = timedelta(minutes=2)
 def overview(user: User) -> dict[str, Any]:
     """What a person sees first; jobs are counted as far as this caller may see them, machines wholly."""
     now = clock.now()
-    capacity = with_live(lambda live: capacity_of(live.state), pending=False)
+    capacity = capacity_of(live_view(pending=False).state)
     return {
         "at": now,
         "nodes": _by_state(),

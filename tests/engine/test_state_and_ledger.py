@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scheduling.engine import codec
 from scheduling.engine.ledger import Allocation, Ledger, LedgerError
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
@@ -161,3 +162,15 @@ def test_a_booked_core_is_not_taken_again() -> None:
     ledger.take(allocation())
     with pytest.raises(LedgerError):
         ledger.take(replace(allocation(), cpus=np.array([17, 18])))
+
+
+def test_a_copy_stays_as_it_was() -> None:
+    state = ClusterState.build([node(1, [device(1)]), node(2, [device(2, model="Tesla T4")])])
+    before, twin = codec.encode_state(state), state.copy()
+    twin.joins()
+    state.update(node(1, [device(1, compute_booked_milli=1000), device(3, model="new")]))
+    state.update(node(2, [device(2, model="Tesla T4", compute_booked_milli=500)]))
+    state.remove(2)
+    assert codec.encode_state(twin) == before
+    assert plan(twin, [job(1, Request(devices=1))], POLICY, now_ms=0, seed=0).placed
+    assert len(twin.interned.models) == 2 and twin.device.compute_free.tolist() == [1000, 1000]

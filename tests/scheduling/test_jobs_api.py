@@ -10,6 +10,7 @@ from controlplane.accounts.models import Role
 from queues.models import Job, JobStatus
 from scheduling.logs import LogPiece, append_log
 from scheduling.models import Placement, Slice
+from scheduling.selectors import dryrun
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -114,6 +115,21 @@ def test_the_explanation_of_a_placed_job_is_its_score_sheet(api):
     assert sum(t["contribution_ppm"] for t in decision["terms"]) == decision["score_ppm"]
     assert {t["term"] for t in decision["terms"]} >= {"resource-fit", "fragmentation-penalty"}
     assert found["sentence"]["code"] == "placed"
+
+
+def test_a_dry_run_serves_only_who_comes_first(api, user, monkeypatch):
+    node = make.make_node(cores=16)
+    make.make_device(node)
+    for queue in ("inference", "training", "offline", "offline"):
+        make.make_job(user, queue=queue)
+    looked = []
+    real = dryrun.plan
+    monkeypatch.setattr(dryrun, "plan", lambda *a, **k: looked.append(real(*a, **k)) or looked[-1])
+    found = api.post("/api/v1/jobs/submit?dry_run=1", make.body(), format="json").json()
+    assert found["placement"]["node"] == node.pk and looked[0].considered == 3
+    monkeypatch.setattr(dryrun, "MOST_AHEAD", 1)
+    assert api.post("/api/v1/jobs/submit?dry_run=1", make.body(), format="json").json()["placement"]
+    assert looked[1].considered == 2
 
 
 def test_a_dry_run_stores_nothing(api):

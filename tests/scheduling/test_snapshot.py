@@ -11,9 +11,12 @@ from django.db.models import F
 
 from controlplane.base import clock
 from inventory.models import Device, DeviceLink, DeviceReading, Node, NodeState
+from scheduling import requests
 from scheduling.backends.agent import bump_epoch
 from scheduling.engine.types import DeviceHealth
 from scheduling.models import Placement
+from scheduling.requests import RequestCache
+from scheduling.selectors.live import live_view
 from scheduling.snapshot import SnapshotCache, load_nodes
 from tests.scheduling import factories as make
 
@@ -143,3 +146,24 @@ def _build_ms(cache: SnapshotCache) -> float:
     started = time.perf_counter()
     cache.refresh(now_ms=0, whole_every_ms=LONG_MS)
     return (time.perf_counter() - started) * 1000
+
+
+def test_who_looks_needs_no_lock_and_sees_no_change(db):
+    node = make.make_node("a", cores=4)
+    make.make_node("b", cores=4)
+    first = live_view()
+    assert live_view().state is first.state
+    Node.objects.filter(pk=node.pk).update(memory_mib=5, revision=F("revision") + 1)
+    second = live_view()
+    assert (first.state.info(node.pk).memory_mib, second.state.info(node.pk).memory_mib) == (65536, 5)
+
+
+def test_a_shared_cache_of_requests_survives_its_own_clearing(db, monkeypatch):
+    """Another thread may clear the cache between loading and using it."""
+    make.make_queues()
+    user, cache = make.make_user(team=make.make_team()), RequestCache()
+    jobs = [make.make_job(user, resources={"cores": cores}) for cores in (1, 2, 3)]
+    monkeypatch.setattr(requests, "MOST_REMEMBERED_SHAPES", 1)
+    held = cache.load([jobs[0].shape, jobs[1].shape])
+    cache.load([jobs[2].shape])
+    assert held.keys() == {jobs[0].shape, jobs[1].shape} and cache.by_shape.keys() == {jobs[2].shape}
