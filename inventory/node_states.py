@@ -14,6 +14,7 @@ SILENT_ALERT = "node-silent"
 LOST_ALERT = "node-lost"
 DUPLICATE_ALERT = "duplicate-machine"
 CLAIM_ALERT = "identity-claimed"
+RESTORED_ALERT = "restored-backup"
 
 
 def heard_from(node: Node) -> None:
@@ -54,6 +55,13 @@ def quarantine_duplicate(node: Node, details: dict[str, object]) -> None:
     if node.state != NodeState.QUARANTINED:
         _move(node, NodeState.QUARANTINED, reason=DUPLICATE_ALERT)
     _raise(DUPLICATE_ALERT, Severity.CRITICAL, node, **details)
+
+
+def quarantine_restored(node: Node, *, obeyed_epoch: int, epoch: int) -> None:
+    """The node obeyed a newer plan than this database has: it follows the older one only when an admin says so."""
+    if node.state != NodeState.QUARANTINED:
+        _move(node, NodeState.QUARANTINED, reason=RESTORED_ALERT)
+    _raise(RESTORED_ALERT, Severity.CRITICAL, node, obeyed_epoch=obeyed_epoch, epoch=epoch)
 
 
 def note_claim(node_id: int, *, why: str, details: dict[str, object]) -> None:

@@ -19,9 +19,10 @@ from inventory.boots import forget_boots
 from inventory.device_health import Seen, apply_observations, thresholds_of
 from inventory.health import Observation
 from inventory.models import Device, DeviceHealth, EnrolmentToken, Node, NodeContact, NodeSet, NodeState
-from inventory.node_states import DUPLICATE_ALERT, effective_state, set_by_operator
+from inventory.node_states import DUPLICATE_ALERT, RESTORED_ALERT, effective_state, set_by_operator
 from inventory.revisions import node_changed
 from inventory.tokens import digest, new_enrolment_secret
+from inventory.wiring import UPWARD
 
 _TARGETS: Mapping[str, NodeState] = {
     "cordon": NodeState.CORDONED,
@@ -60,9 +61,35 @@ def release_node(node: Node, *, reason: str) -> Node:
         locked = _locked_node(node)
         if effective_state(locked) != NodeState.QUARANTINED:
             raise Problem(409, "node-not-quarantined", message=_("The node is not in quarantine."))
+        if locked.state_reason == RESTORED_ALERT:
+            raise Problem(
+                409,
+                "node-restored",
+                message=_("The node obeyed a newer plan: an admin must let it obey this one."),
+            )
         forget_boots(locked)
         set_by_operator(locked, NodeState.READY, reason=reason)
         clear_alert(DUPLICATE_ALERT, subject_type="node", subject_id=locked.pk)
+    return locked
+
+
+def obey_node(node: Node, *, reason: str) -> Node:
+    """Lets a node follow the plan of a restored backup, which is older than the one that it obeyed last."""
+    raise_epoch = UPWARD.raise_epoch
+    assert raise_epoch is not None, "registered when the process starts"
+    with transaction.atomic():
+        contact = NodeContact.objects.select_for_update(of=("self",)).get(node=node.pk)
+        if not clear_alert(RESTORED_ALERT, subject_type="node", subject_id=node.pk):
+            raise Problem(
+                409,
+                "node-not-ahead",
+                message=_("The node does not wait: it obeyed no newer plan than this one."),
+            )
+        raise_epoch(node.pk, contact.epoch)
+        locked = _locked_node(node)
+        # A node that is also claimed twice stays in quarantine for that.
+        if locked.state_reason == RESTORED_ALERT:
+            set_by_operator(locked, NodeState.READY, reason=reason)
     return locked
 
 

@@ -46,6 +46,7 @@ class Action(StrEnum):
     JOB_CANCEL = "job-cancel"
     NODE_READ = "node-read"
     NODE_OPERATE = "node-operate"
+    NODE_OBEY = "node-obey"
     NODE_ENROL = "node-enrol"
     DEVICE_OPERATE = "device-operate"
     MAP_READ = "map-read"
@@ -101,6 +102,8 @@ PERMISSIONS: dict[Action, Rule] = {
     Action.JOB_CANCEL: Rule(EVERYBODY, Scope.SUBMIT, own=True),
     Action.NODE_READ: Rule(EVERYBODY, Scope.READ),
     Action.NODE_OPERATE: Rule(OPERATORS, Scope.WRITE),
+    # What a restored backup says of a node may end jobs that the backup does not know.
+    Action.NODE_OBEY: Rule(ADMINS, Scope.WRITE),
     Action.NODE_ENROL: Rule(OPERATORS, Scope.WRITE),
     Action.DEVICE_OPERATE: Rule(OPERATORS, Scope.WRITE),
     Action.MAP_READ: Rule(EVERYBODY, Scope.READ),

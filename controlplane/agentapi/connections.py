@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from django.db.models import Sum
 
 from inventory.wiring import UPWARD
+from scheduling.backends.agent import raise_epoch
 from scheduling.losses import declare_lost
 from scheduling.models import Slice
 from scheduling.selectors.bookings import device_bookings, node_bookings
@@ -16,6 +17,7 @@ def connect() -> None:
     """Called once per process."""
     UPWARD.booked_mib = booked_mib
     UPWARD.declare_lost = declare_lost
+    UPWARD.raise_epoch = raise_epoch
     UPWARD.device_bookings = device_bookings
     UPWARD.node_bookings = node_bookings
 

@@ -16,6 +16,7 @@ from controlplane.agentapi.answers import agent_view, message
 from controlplane.agentapi.auth import node_of
 from controlplane.agentapi.reply import build_reply
 from controlplane.base import clock
+from controlplane.base.identity import this_cluster
 from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
 from controlplane.policy.document import Health
@@ -24,7 +25,8 @@ from inventory.boots import Boot, meet_boot
 from inventory.clock_offsets import note_clock
 from inventory.ingest import apply_facts
 from inventory.models import Device, Node, NodeContact, NodeState
-from inventory.node_states import heard_from, note_claim
+from inventory.node_states import heard_from, note_claim, quarantine_restored
+from scheduling.backends.agent import epoch_of
 from scheduling.observe import observe_tasks
 
 # Numbers grow over restarts of the agent. One slightly too small belongs to a report that was long under way;
@@ -81,6 +83,8 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
         boot = meet_boot(node, contact, report.boot_id)
         repeated = boot is Boot.SAME and contact.seq - LATE_REPORTS < report.seq <= contact.seq
         _contact(contact, report, arrival, boot=boot, repeated=repeated)
+        if boot is not Boot.DUPLICATE and not repeated:
+            _note_epoch(contact, report)
         if node.state == NodeState.QUARANTINED or boot is Boot.DUPLICATE:
             return node
         if not repeated:
@@ -88,6 +92,16 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
         if node.facts_at is not None:
             heard_from(node)
     return node
+
+
+def _note_epoch(contact: NodeContact, report: Report) -> None:
+    """An agent that obeyed a newer plan than there is shows that this database is a restored backup."""
+    if report.epoch > contact.epoch and report.cluster_id == str(this_cluster().uid):
+        epoch = epoch_of(contact.node_id)
+        if report.epoch > epoch:
+            quarantine_restored(contact.node, obeyed_epoch=report.epoch, epoch=epoch)
+    if report.epoch != contact.epoch:
+        NodeContact.objects.filter(pk=contact.pk).update(epoch=report.epoch)
 
 
 def _contact(contact: NodeContact, report: Report, arrival: _Arrival, *, boot: Boot, repeated: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -63,10 +64,16 @@ class NodeView(APIView):
         return Response(NodeSerializer(document).data)
 
 
+OPERATIONS: Mapping[str, Callable[..., Node]] = {
+    "release": operations.release_node,
+    "obey": operations.obey_node,
+}
+ACTIONS: Mapping[str, Action] = {"obey": Action.NODE_OBEY}
+
+
 class _NodeOperationView(APIView):
     """One operation; the answer is the node as it now stands."""
 
-    permission_classes = [permission_for(Action.NODE_OPERATE)]
     operation = ""
 
     def post(self, request: Request, node_id: int) -> Response:
@@ -75,22 +82,24 @@ class _NodeOperationView(APIView):
         if node is None:
             raise not_found()
         with transaction.atomic():
-            if self.operation == "release":
-                operations.release_node(node, reason=reason)
-            else:
-                operations.change_node_state(node, self.operation, reason=reason)
+            OPERATIONS.get(self.operation, self._change_state)(node, reason=reason)
             audit.record(
                 request, f"node-{self.operation}", target=node, details={"name": node.name, "reason": reason}
             )
         return Response(NodeSummarySerializer(node_summary(node_rows().get(pk=node_id))).data)
 
+    def _change_state(self, node: Node, *, reason: str) -> Node:
+        return operations.change_node_state(node, self.operation, reason=reason)
+
 
 def node_operation_view(operation: str) -> type[APIView]:
-    """The view of cordon, uncordon, drain, maintenance or release."""
+    """The view of cordon, uncordon, drain, maintenance, release or obey."""
     described = extend_schema(
         operation_id=f"node_{operation}", request=ReasonSerializer, responses=NodeSummarySerializer
     )
-    view = type(f"Node{operation.title()}View", (_NodeOperationView,), {"operation": operation})
+    permission = permission_for(ACTIONS.get(operation, Action.NODE_OPERATE))
+    members = {"operation": operation, "permission_classes": [permission]}
+    view = type(f"Node{operation.title()}View", (_NodeOperationView,), members)
     return extend_schema_view(post=described)(view)
 
 

@@ -5,7 +5,7 @@ from django.urls import path
 from inventory.api.devices import DevicesView, DeviceView, device_operation_view
 from inventory.api.nodes import EnrolmentTokensView, NodesView, NodeView, node_operation_view
 
-NODE_OPERATIONS = ("cordon", "uncordon", "drain", "maintenance", "release")
+NODE_OPERATIONS = ("cordon", "uncordon", "drain", "maintenance", "release", "obey")
 DEVICE_OPERATIONS = ("cordon", "uncordon", "release")
 
 urlpatterns = [

@@ -96,6 +96,7 @@ class Migration(migrations.Migration):
                 ('checks_at', models.DateTimeField(null=True)),
                 ('boot_id', models.CharField(blank=True, max_length=64)),
                 ('seq', models.BigIntegerField(default=0)),
+                ('epoch', models.BigIntegerField(default=0)),
                 ('address', models.GenericIPAddressField(null=True)),
                 ('clock_offset_us', models.BigIntegerField(null=True)),
                 ('clock_uncertainty_us', models.BigIntegerField(null=True)),

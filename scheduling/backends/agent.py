@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from django.db import connection
+from django.db import connection, transaction
 
 from agent.protocol import AssignedDevice, Assignment, Vendor, Want
 from controlplane.base.tx import Topic, after_commit
@@ -36,6 +36,13 @@ def bump_epoch(node_ids: Iterable[int]) -> None:
         after_commit(Topic.NODE_WAKE, node_id)
         after_commit(Topic.HINT, ("node", node_id))
     after_commit(Topic.HINT, ("map",))
+
+
+def raise_epoch(node_id: int, above: int) -> None:
+    """Make a node's desired set newer than `above`, as after a restored backup."""
+    with transaction.atomic():
+        bump_epoch([node_id])
+        DesiredState.objects.filter(pk=node_id, epoch__lte=above).update(epoch=above + 1)
 
 
 def epoch_of(node_id: int) -> int:

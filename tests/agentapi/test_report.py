@@ -11,9 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from agent import protocol
 from agent.protocol import CheckResult, ClockSample, DeviceSample, NodeSample, Reply
 from controlplane.alerts.models import Alert
+from controlplane.base.problems import Problem
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeCredential, NodeState, RetiredBoot
 from inventory.node_states import set_by_operator
-from inventory.operations import release_node
+from inventory.operations import obey_node, release_node
+from scheduling.backends.agent import bump_epoch
 from tests.agentapi.speaking import Agent, enrolled, post, problem
 from tests.inventory.factories import device_facts, facts
 
@@ -124,6 +126,41 @@ def test_interleaved_boots_quarantine_the_node_and_nobody_is_obeyed(agent):
     node = Node.objects.get()
     assert (node.state, node.state_reason) == (NodeState.QUARANTINED, "duplicate-machine")
     assert Alert.objects.get(cleared_at=None).code == "duplicate-machine"
+
+
+def test_a_restored_backup_waits_for_an_admin(agent):
+    cluster = agent.report(facts=facts()).cluster_id
+    assert agent.report(epoch=1, cluster_id=cluster).authoritative
+    assert not agent.report(epoch=40, cluster_id=cluster).authoritative
+    node = Node.objects.get()
+    alert = Alert.objects.get(cleared_at=None)
+    assert (node.state, alert.code) == (NodeState.QUARANTINED, "restored-backup")
+    assert alert.details["obeyed_epoch"] == 40 and alert.details["epoch"] == 1
+    bump_epoch([node.pk])
+    assert not agent.report(epoch=40, cluster_id=cluster).authoritative
+    assert Alert.objects.get(cleared_at=None).code == "restored-backup"
+    obey_node(node, reason="yes, the backup")
+    reply = agent.report(epoch=40, cluster_id=cluster)
+    assert reply.authoritative and reply.epoch == 41
+    assert agent.report(epoch=41, cluster_id=cluster).authoritative
+    assert Node.objects.get().state == NodeState.READY and not Alert.objects.filter(cleared_at=None).exists()
+    with pytest.raises(Problem, match="node-not-ahead"):
+        obey_node(Node.objects.get(), reason="again")
+
+
+def test_a_release_is_no_way_around_the_admin(agent):
+    cluster = agent.report(facts=facts()).cluster_id
+    agent.report(epoch=40, cluster_id=cluster)
+    with pytest.raises(Problem, match="node-restored"):
+        release_node(Node.objects.get(), reason="let it in")
+    for _ in range(50):
+        bump_epoch([Node.objects.get().pk])
+    assert not agent.report(epoch=40, cluster_id=cluster).authoritative
+
+
+def test_an_epoch_of_another_cluster_says_nothing_about_this_one(agent):
+    agent.report(facts=facts())
+    assert agent.report(epoch=40, cluster_id="elsewhere").authoritative
 
 
 def test_a_quarantined_node_learns_nothing_and_a_release_lets_the_survivor_in(agent):

@@ -23,6 +23,8 @@ from inventory.models import (
     NodeReading,
     NodeState,
 )
+from inventory.node_states import quarantine_restored
+from scheduling.backends.agent import epoch_of
 from tests.agentapi.speaking import enrol, enrol_request
 from tests.inventory.factories import THRESHOLDS, device_facts, facts, link, make_device, make_node
 
@@ -164,6 +166,17 @@ def test_a_quarantined_node_needs_a_release_first(operator, node):
     refused = post(operator, f"nodes/{node.pk}/uncordon")
     assert (refused.status_code, refused.json()["code"]) == (409, "node-quarantined")
     assert post(operator, f"nodes/{node.pk}/release", reason="clone off").json()["state"] == "ready"
+
+
+def test_only_an_admin_lets_a_node_obey_a_restored_backup(operator, node):
+    quarantine_restored(node, obeyed_epoch=9, epoch=3)
+    NodeContact.objects.filter(node=node).update(epoch=9)
+    assert post(operator, f"nodes/{node.pk}/obey").status_code == 403
+    admin = signed_in(Role.ADMIN)
+    assert post(admin, f"nodes/{node.pk}/obey", reason="the backup").json()["state"] == "ready"
+    assert epoch_of(node.pk) == 10 and AuditEntry.objects.get().action == "node-obey"
+    refused = post(admin, f"nodes/{node.pk}/obey")
+    assert (refused.status_code, refused.json()["code"]) == (409, "node-not-ahead")
 
 
 def test_operators_cordon_devices_and_release_recovered_ones(operator, node):
