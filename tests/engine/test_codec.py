@@ -1,5 +1,6 @@
 """Recordings: same bytes for same values, kept golden files, clear refusals."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def golden(name: str) -> str:
 
 
 def test_every_golden_file_is_named_here() -> None:
-    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(recordings()) == NAMES
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(recorded()) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,31 +42,35 @@ def test_a_recorded_plan_is_decided_again_byte_for_byte(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_recorded_input_is_what_the_source_says(name: str) -> None:
-    assert encode_pretty(recordings()[name]) == golden(name)
+    assert encode_pretty(recorded()[name]) == golden(name)
 
 
 def test_hash_seeds_change_nothing() -> None:
+    """Another process with another seed writes what this one writes."""
     code = (
         "from tests.engine.golden_recordings import recordings\n"
         "from scheduling.engine.codec import encode\n"
         "print(''.join(encode(r) for r in recordings().values()))"
     )
-    root = Path(__file__).parents[2]
-    runs = [
-        subprocess.Popen(
-            [sys.executable, "-c", code],
-            cwd=root,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            stdout=subprocess.PIPE,
-        )
-        for seed in ("1", "4711")
-    ]
-    outputs = [run.communicate(timeout=60)[0] for run in runs]
-    assert outputs[0] == outputs[1] == (encode_all() + "\n").encode()
+    seed = "1" if os.environ.get("PYTHONHASHSEED") == "4711" else "4711"
+    other = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=True,
+    )
+    assert other.stdout == (encode_all() + "\n").encode()
+
+
+@functools.cache
+def recorded() -> dict[str, Recording]:
+    return recordings()
 
 
 def encode_all() -> str:
-    return "".join(encode(recording) for recording in recordings().values())
+    return "".join(encode(recording) for recording in recorded().values())
 
 
 def test_a_state_survives() -> None:
