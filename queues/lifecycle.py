@@ -192,7 +192,7 @@ def _move(job: Job, status: Next, changes: Mapping[str, Any], cause: Cause) -> b
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("a job's status changes in a transaction only")
     seen = Job.objects.filter(pk=job.pk, status=job.status, attempt=job.attempt, intent=job.intent)
-    if not seen.update(status=status.value, revision=F("revision") + 1, **changes):
+    if not seen.update(status=status.value, **changes):
         return False
     _event(job, JobStatus(job.status), JobStatus(status.value), cause)
     job.refresh_from_db()

@@ -27,7 +27,8 @@ log = structlog.get_logger(__name__)
 LEASE = "cycle"
 # How long a killed holder keeps the others waiting.
 LEASE_TTL_S = 10.0
-BATCH = 1000
+# Nobody prolongs the lease while a plan is made, so that a plan must stay far below it.
+BATCH = 250
 # Applying takes milliseconds each; the lease is prolonged long before it could run out.
 RENEW_EVERY = 50
 # A decision that the rows refused is decided anew at once; what is refused time and again waits for the next wake.
@@ -87,7 +88,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         _round_of_batches(Applying(lease, cycle, policy), waiting, worker, tally)
         if tally.stale == stale_before:
             break
-    store_reasons(tally.refusals)
+    store_reasons(tally.refusals, cycle)
     if cycle is not None:
         _finish(cycle, tally, wall_s=clock.monotonic_s() - started, cpu_s=time.process_time() - cpu_started)
 
@@ -119,10 +120,10 @@ def _plan(policy: CyclePolicy, jobs: list[PendingJob], worker: Worker, *, seed: 
 
 def _apply(found: Plan, context: Applying, worker: Worker, tally: Tally) -> None:
     tally.considered += found.considered
-    for number, placed in enumerate(found.placed, start=1):
-        code = apply_placed(placed, context)
+    for number, placed in enumerate(found.placed):
         if number % RENEW_EVERY == 0:
             locks.renew(context.lease, ttl_s=LEASE_TTL_S)
+        code = apply_placed(placed, context)
         if code is None:
             tally.placed += 1
         elif code is not StaleCode.JOB_CHANGED:
@@ -132,6 +133,7 @@ def _apply(found: Plan, context: Applying, worker: Worker, tally: Tally) -> None
 
 def _finish(cycle: Cycle, tally: Tally, *, wall_s: float, cpu_s: float) -> None:
     Cycle.objects.filter(pk=cycle.pk).update(
+        finished_at=clock.now(),
         wall_ms=int(wall_s * 1000),
         cpu_ms=int(cpu_s * 1000),
         considered=tally.considered,

@@ -8,24 +8,27 @@ from datetime import datetime, timedelta
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
 from scheduling.engine.types import Refusal
-from scheduling.models import ShapeReason
+from scheduling.models import Cycle, ShapeReason
 from scheduling.sheets import encode_sheet
 
 NUMBERS_KEPT = timedelta(minutes=1)
 
 
-def store_reasons(refusals: Mapping[str, Refusal]) -> None:
+def store_reasons(refusals: Mapping[str, Refusal], cycle: Cycle | None) -> None:
     """Bring the stored reasons in line with all refusals of a cycle, by shape; other shapes no longer wait."""
     now = clock.now()
     known = {reason.shape: reason for reason in ShapeReason.objects.all()}
-    written = [_row(shape, refusal, known.get(shape), now) for shape, refusal in refusals.items()]
-    changed = [row for row in written if row is not None]
+    changed = [
+        _row(shape, refusal, known.get(shape), now, cycle)
+        for shape, refusal in refusals.items()
+        if _is_news(refusal, known.get(shape), now)
+    ]
     if changed:
         ShapeReason.objects.bulk_create(
             changed,
             update_conflicts=True,
             unique_fields=["shape"],
-            update_fields=["code", "refusal", "since", "updated_at"],
+            update_fields=["code", "refusal", "cycle", "since", "updated_at"],
         )
     gone = known.keys() - refusals.keys()
     if gone:
@@ -34,10 +37,15 @@ def store_reasons(refusals: Mapping[str, Refusal]) -> None:
         after_commit(Topic.HINT, ("jobs",))
 
 
-def _row(shape: str, refusal: Refusal, known: ShapeReason | None, now: datetime) -> ShapeReason | None:
+def _is_news(refusal: Refusal, known: ShapeReason | None, now: datetime) -> bool:
+    return known is None or known.code != refusal.code.value or now - known.updated_at >= NUMBERS_KEPT
+
+
+def _row(
+    shape: str, refusal: Refusal, known: ShapeReason | None, now: datetime, cycle: Cycle | None
+) -> ShapeReason:
     code = refusal.code.value
-    same = known is not None and known.code == code
-    if known is not None and same and now - known.updated_at < NUMBERS_KEPT:
-        return None
-    since = known.since if known is not None and same else now
-    return ShapeReason(shape=shape, code=code, refusal=encode_sheet(refusal), since=since, updated_at=now)
+    since = known.since if known is not None and known.code == code else now
+    return ShapeReason(
+        shape=shape, code=code, refusal=encode_sheet(refusal), cycle=cycle, since=since, updated_at=now
+    )

@@ -89,7 +89,6 @@ class Job(models.Model):
     exit_signal = models.IntegerField(null=True)
     exit_class = models.CharField(max_length=15, choices=ExitClass, null=True)
     exit_message = models.CharField(max_length=1000, blank=True)
-    revision = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [
@@ -105,6 +104,8 @@ class Job(models.Model):
             models.Index(fields=["team", "-id"], name="job_team_recent"),
             models.Index(fields=["owner", "-id"], name="job_owner_recent"),
             models.Index(fields=["status", "-id"], name="job_status_recent"),
+            models.Index(fields=["started_at"], condition=Q(started_at__isnull=False), name="job_started"),
+            models.Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="job_finished"),
         ]
 
 

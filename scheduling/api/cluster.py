@@ -64,13 +64,13 @@ class QueuesView(APIView):
 
 
 class CyclesView(APIView):
-    """The scheduling cycles that looked at jobs, newest first."""
+    """The finished scheduling cycles that looked at jobs, newest first."""
 
     permission_classes = [permission_for(Action.CYCLE_READ)]
 
     @extend_schema(operation_id="cycles", parameters=PAGE_PARAMETERS, responses=page_of(CycleSerializer))
     def get(self, request: Request) -> Response:
-        return page(request, Cycle.objects.all(), serializer=CycleSerializer)
+        return page(request, Cycle.objects.filter(finished_at__isnull=False), serializer=CycleSerializer)
 
 
 class FitsView(APIView):

@@ -10,9 +10,10 @@ from scheduling.models.placement import Placement
 
 
 class Cycle(models.Model):
-    """One scheduling cycle that looked at jobs, with its own costs."""
+    """One scheduling cycle that looked at jobs, with its own costs; the figures are there when it has finished."""
 
     started_at = models.DateTimeField(default=clock.now, db_index=True)
+    finished_at = models.DateTimeField(null=True)
     fencing_token = models.BigIntegerField()
     wall_ms = models.PositiveIntegerField(default=0)
     cpu_ms = models.PositiveIntegerField(default=0)
@@ -50,11 +51,12 @@ class Decision(models.Model):
 
 class ShapeReason(models.Model):
     """Why jobs of one shape wait now; rewritten only when the dominant code changes or the numbers are
-    older than a minute.
+    older than a minute. `cycle` is the one that wrote it last.
     """
 
     shape = models.CharField(max_length=64, primary_key=True)
     code = models.CharField(max_length=30)
     refusal = models.JSONField()
+    cycle = models.ForeignKey(Cycle, null=True, on_delete=models.SET_NULL, related_name="+")
     since = models.DateTimeField(default=clock.now)
     updated_at = models.DateTimeField(default=clock.now)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from inventory.models import Device
 from queues.spec import JobSpec, encode_spec
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import plan
 from scheduling.engine.types import PendingJob, Placed, Plan
 from scheduling.requests import request_of
-from scheduling.selectors.explanations import EMPTY, candidate_view, explain_refusal, term_views
-from scheduling.selectors.jobs import device_part
+from scheduling.selectors.explanations import EMPTY, explain_refusal, placed_view
 from scheduling.selectors.live import Live, live_view, node_names
 
 # Above every id that a stored job can have.
@@ -49,19 +47,4 @@ def _plan(live: Live, job: PendingJob) -> Plan:
 
 def _placement(placed: Placed) -> dict[str, Any]:
     names = node_names({placed.node, *(one.node for one in placed.runners_up)})
-    devices = Device.objects.in_bulk([part.device for part in placed.slices]) if placed.slices else {}
-    parts = [
-        {"device": p.device, "memory_mib": p.memory_mib, "compute_milli": p.compute_milli}
-        for p in placed.slices
-    ]
-    return {
-        "node": placed.node,
-        "node_name": names[placed.node],
-        "devices": [device_part(part, devices[part["device"]]) for part in parts],
-        "cpus": list(placed.cpus),
-        "loader_cpus": list(placed.loader_cpus),
-        "score_ppm": placed.chosen.score_ppm,
-        "terms": term_views(placed.chosen.terms),
-        "candidates": placed.candidates,
-        "runners_up": [candidate_view(one, names) for one in placed.runners_up],
-    }
+    return {"node": placed.node, "node_name": names[placed.node], **placed_view(placed, names)}

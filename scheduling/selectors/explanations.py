@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from controlplane.base.models import Cluster
 from inventory.models import Device, Node
 from queues.models import Job, JobStatus
 from queues.spec import JobSpec, Resources, decode_spec
@@ -25,7 +26,7 @@ from scheduling.engine.types import (
     Request,
     TermScore,
 )
-from scheduling.models import Cycle, Decision, Outcome, ShapeReason
+from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.requests import pending_job
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.live import Live, live_view, node_names
@@ -57,12 +58,14 @@ def explain_job(job: Job) -> dict[str, Any]:
 
 def _explain_pending(job: Job) -> dict[str, Any]:
     stored = ShapeReason.objects.filter(shape=job.shape).first()
+    paused = Cluster.objects.filter(paused=True).exists()
     if stored is None:
-        return {"sentence": plain_sentence("not-looked-at").as_json()}
-    cycle = Cycle.objects.order_by("-id").values_list("id", flat=True).first()
+        return {"sentence": plain_sentence("paused" if paused else "not-looked-at").as_json()}
     refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
     view = explain_refusal(live_view(), refusal, pending_job(job), spec)
-    return {**view, "decided_at": stored.updated_at, "since": stored.since, "cycle": cycle}
+    if paused:
+        view["sentence"] = plain_sentence("paused").as_json()
+    return {**view, "decided_at": stored.updated_at, "since": stored.since, "cycle": stored.cycle_id}
 
 
 def explain_refusal(live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec) -> dict[str, Any]:
@@ -182,7 +185,8 @@ def _explain_decision(job: Job) -> dict[str, Any]:
         return {}
     placed = decode_placed(decision.sheet)
     names = node_names({placed.node, *(candidate.node for candidate in placed.runners_up)})
-    node = decision.placement.node if decision.placement else Node.objects.get(pk=placed.node)
+    assert decision.placement is not None, "what was applied has a placement"
+    node = decision.placement.node
     code = "placed" if placed.candidates > 1 else "placed-only"
     return {
         "decided_at": decision.at,
@@ -205,23 +209,28 @@ def _funnel(counts: Sequence[FilterCount], candidates: int) -> list[dict[str, An
 
 
 def _decision(placed: Placed, node: Node, names: Mapping[int, str]) -> dict[str, Any]:
-    devices = Device.objects.in_bulk([part.device for part in placed.slices]) if placed.slices else {}
-    parts = [
-        {"device": p.device, "memory_mib": p.memory_mib, "compute_milli": p.compute_milli}
-        for p in placed.slices
-    ]
     return {
-        "score_ppm": placed.chosen.score_ppm,
-        "terms": term_views(placed.chosen.terms),
         "node": {"id": node.pk, "name": node.name},
+        "isolates_users": node.isolates_users,
+        **placed_view(placed, names),
+    }
+
+
+def placed_view(placed: Placed, names: Mapping[int, str]) -> dict[str, Any]:
+    """What was chosen for a job, and what it was chosen from. One query, none without devices."""
+    devices = Device.objects.in_bulk([part.device for part in placed.slices]) if placed.slices else {}
+    return {
         "devices": [
-            device_part(part, devices[part["device"]]) for part in parts if part["device"] in devices
+            device_part(msgspec.to_builtins(part), devices[part.device])
+            for part in placed.slices
+            if part.device in devices
         ],
         "cpus": list(placed.cpus),
         "loader_cpus": list(placed.loader_cpus),
+        "score_ppm": placed.chosen.score_ppm,
+        "terms": term_views(placed.chosen.terms),
         "candidates": placed.candidates,
         "runners_up": [candidate_view(one, names) for one in placed.runners_up],
-        "isolates_users": node.isolates_users,
     }
 
 

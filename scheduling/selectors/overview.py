@@ -12,7 +12,7 @@ from controlplane.accounts.scoping import visible_to
 from controlplane.alerts.models import Alert, Severity
 from controlplane.base import clock
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading, NodeState
-from queues.models import Job, JobStatus, Queue
+from queues.models import LIVE_STATUSES, Job, JobStatus, Queue
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Placement, ShapeReason, Slice
 from scheduling.selectors.live import live_view
 from scheduling.selectors.marks import percent_marks
@@ -125,7 +125,9 @@ def _power_w() -> int | None:
 
 def _jobs(user: User) -> dict[str, int]:
     since = clock.now() - WINDOW
-    counted = visible_to(user, Job.objects.all()).aggregate(
+    # What is over for longer is in no figure, and most of the table after a while.
+    recent = Job.objects.filter(Q(status__in=LIVE_STATUSES) | Q(finished_at__gte=since))
+    counted = visible_to(user, recent).aggregate(
         pending=Count("id", filter=Q(status=JobStatus.PENDING)),
         starting=Count("id", filter=Q(status=JobStatus.STARTING)),
         running=Count("id", filter=Q(status=JobStatus.RUNNING)),
@@ -168,7 +170,8 @@ def _waiting(user: User) -> list[dict[str, Any]]:
 
 
 def _cycle() -> dict[str, Any] | None:
-    row = Cycle.objects.order_by("-id").values("started_at", "wall_ms", "considered", "placed").first()
+    done = Cycle.objects.filter(finished_at__isnull=False).order_by("-id")
+    row = done.values("started_at", "wall_ms", "considered", "placed").first()
     if row is None:
         return None
     return {

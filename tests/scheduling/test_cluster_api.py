@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.db.models import Q
 from rest_framework.test import APIClient
 
 from controlplane.base import clock
 from inventory.models import DeviceHealth, DeviceReading, NodeReading, NodeState
-from queues.models import Job
-from scheduling.models import Placement
+from queues.models import LIVE_STATUSES, Job
+from scheduling.models import Cycle, Placement
+from scheduling.selectors.shares import WAITS
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -115,6 +118,20 @@ def test_waits_are_percentiles_of_started_jobs(api, user):
     assert training["wait_s"] == {"count": 100, "mean": 50.5, "p50": 50.5, "p95": 95.05, "p99": 99.01}
 
 
+def test_figures_of_a_day_do_not_read_the_jobs_of_a_year(api, user):
+    """Both windows have an index of their own."""
+    since = clock.now()
+    recent = Job.objects.filter(Q(status__in=LIVE_STATUSES) | Q(finished_at__gte=since))
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {WAITS}", [since])
+        waits = str(cursor.fetchall())
+    assert "job_started" in waits
+    assert {"job_finished", "job_live"} <= {
+        name for name in ("job_finished", "job_live") if name in recent.explain()
+    }
+
+
 def test_queues_show_their_share(api, user):
     cluster()
     make.make_job(user, resources={"devices": 1, "cores": 2})
@@ -148,3 +165,12 @@ def test_cycles_are_listed_with_their_costs(api, user):
     cycle = api.get("/api/v1/cycles").json()["results"][0]
     assert (cycle["considered"], cycle["placed"], cycle["refused"]) == (1, 0, 1)
     assert cycle["wall_ms"] >= 0 and cycle["stale"] == 0
+
+
+def test_a_cycle_without_figures_yet_is_not_shown(api, user):
+    make.make_job(user)
+    make.run_cycle()
+    done = Cycle.objects.get()
+    Cycle.objects.create(fencing_token=done.fencing_token + 1)
+    assert [c["id"] for c in api.get("/api/v1/cycles").json()["results"]] == [done.pk]
+    assert api.get("/api/v1/overview").json()["cycle"]["considered"] == 1

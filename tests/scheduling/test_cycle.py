@@ -12,6 +12,7 @@ from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, unsaved_job
 from scheduling import cycle
 from scheduling.models import CoreBooking, Cycle, Placement, ShapeReason, Slice
+from scheduling.selectors.explanations import explain_job
 from scheduling.tasks import declare_lost, run_cycle
 from tests.scheduling import factories as make
 
@@ -99,6 +100,20 @@ def test_reasons_are_written_when_they_have_something_new_to_say(user):
     make.run_cycle()
     changed = ShapeReason.objects.get()
     assert changed.code == "no-devices" and changed.since > first.since
+
+
+def test_a_reason_names_the_cycle_that_gave_it(user):
+    """A later cycle that had nothing new to say is not the one."""
+    waiting = make.make_job(user, resources={"devices": 1})
+    make.run_cycle()
+    make.make_job(user, resources={"devices": 2})
+    make.run_cycle()
+    first, second = Cycle.objects.order_by("pk")
+    assert ShapeReason.objects.get(shape=waiting.shape).cycle == first
+    found = explain_job(waiting)
+    assert found["cycle"] == first.pk != second.pk
+    first.delete()
+    assert explain_job(waiting)["cycle"] is None
 
 
 def test_reasons_of_shapes_that_no_longer_wait_are_gone(user):
