@@ -5,6 +5,7 @@ from django.urls import path
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
 from scheduling.api.jobs import CancelView, ExplainView, JobsView, JobView, PlacementsView, SubmitView
 from scheduling.api.logs import logs
+from scheduling.api.pause import PauseView, ResumeView
 
 urlpatterns = [
     path("jobs", JobsView.as_view()),
@@ -17,6 +18,8 @@ urlpatterns = [
     path("queues", QueuesView.as_view()),
     path("map", MapView.as_view()),
     path("overview", OverviewView.as_view()),
+    path("pause", PauseView.as_view()),
+    path("resume", ResumeView.as_view()),
     path("cycles", CyclesView.as_view()),
     path("devices/<int:device_id>/fits", FitsView.as_view()),
 ]
