@@ -14,6 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 app = Celery("headrace")
 
 QUEUES = ("cycle", "upkeep", "remote", "replay")
+TICKS = ("cycle", "upkeep")
 ROUTES = {
     "scheduling.tasks.run_cycle": "cycle",
     "scheduling.tasks.*": "upkeep",
@@ -24,6 +25,7 @@ BEAT = (
     ("scheduling.tasks.run_cycle", 5),
     ("scheduling.tasks.declare_lost", 10),
     ("inventory.tasks.flush_telemetry", 2),
+    ("scheduling.tasks.prune", 3600),
     ("inventory.tasks.probe_cycle", PROBE_INTERVAL_S),
 )
 
@@ -56,7 +58,9 @@ app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_default_queue="upkeep",
-    task_queues=[Queue(name) for name in QUEUES],  # type: ignore[no-untyped-call]
+    # A tick that is lost comes again in seconds. Acknowledging it would be worse: an acknowledgement that fails while
+    # Valkey stalls is never repeated, and its delivery would fill the worker's only slot for good.
+    task_queues=[Queue(name, no_ack=name in TICKS) for name in QUEUES],  # type: ignore[no-untyped-call]
     task_routes={name: {"queue": queue} for name, queue in ROUTES.items()},
     task_create_missing_queues=False,
     beat_schedule={

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from controlplane.policy.document import FilterType, PolicyDocument, ResourceFilter
-from queues.spec import DEFAULT_RULES, KeyMeaning, QueueRules, ResourceKey, SpecRules
+import functools
+from collections.abc import Mapping
+
+from controlplane.policy.document import FilterType, PolicyDocument, QueueSpec, ResourceFilter
+from controlplane.policy.reading import read_document
+from queues.spec import KeyMeaning, QueueRules, ResourceKey, SpecRules
 
 
 def spec_rules(document: PolicyDocument) -> SpecRules:
     """Queues in the policy's order and the resource keys it accepts."""
-    queues = {spec.name: DEFAULT_RULES.get(spec.name, QueueRules()) for spec in document.queue_policy.queues}
+    queues = {spec.name: _presumed(spec) for spec in document.queue_policy.queues}
     return SpecRules(queues=queues, keys=[_key(item) for item in document.resource_filters])
+
+
+def _presumed(spec: QueueSpec) -> QueueRules:
+    """What the queue says, else what the queue of its name says in the defaults, else no."""
+    known = _default_queues().get(spec.name)
+    return QueueRules(
+        splittable=bool(
+            spec.splittable if spec.splittable is not None or known is None else known.splittable
+        ),
+        shareable=bool(spec.shareable if spec.shareable is not None or known is None else known.shareable),
+    )
+
+
+@functools.cache
+def _default_queues() -> Mapping[str, QueueSpec]:
+    return {spec.name: spec for spec in read_document("scheduler: {}").queue_policy.queues}
 
 
 def _key(item: ResourceFilter) -> ResourceKey:

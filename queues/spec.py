@@ -60,17 +60,10 @@ class ResourceKey:
 
 @dataclass(frozen=True)
 class QueueRules:
-    """What a queue presumes about jobs that do not say it themselves (requirement S9)."""
+    """What a queue presumes about jobs that do not say it themselves."""
 
     splittable: bool = False
     shareable: bool = False
-
-
-DEFAULT_RULES: Mapping[str, QueueRules] = {
-    "inference": QueueRules(splittable=True, shareable=True),
-    "training": QueueRules(),
-    "offline": QueueRules(shareable=True),
-}
 
 
 @dataclass(frozen=True)
@@ -127,7 +120,8 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     strict_single: bool = False
 
 
-@dataclass(frozen=True)
+# Not frozen: whoever re-raises an exception writes its traceback.
+@dataclass(eq=False)
 class SpecFaults(Exception):
     """A request that cannot become a job, with every fault found."""
 

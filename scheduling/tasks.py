@@ -7,8 +7,10 @@ import socket
 
 from celery import shared_task
 
+from controlplane.policy.active import active_policy
 from scheduling.cycle import run_cycles
 from scheduling.losses import declare_lost_nodes
+from scheduling.upkeep import prune_old
 
 
 def holder_name() -> str:
@@ -26,3 +28,9 @@ def run_cycle() -> None:
 def declare_lost() -> None:
     """Give up the placements of nodes that are lost."""
     declare_lost_nodes()
+
+
+@shared_task(name="scheduling.tasks.prune")
+def prune() -> None:
+    """Delete what is older than the policy keeps it."""
+    prune_old(active_policy().retention)

@@ -54,13 +54,19 @@ class ResourceFilter(Section, frozen=True):
 
 
 class QueueSpec(Section, frozen=True):
-    """One queue. `quota_ppm` is its cap as a share of the schedulable capacity; None is no cap."""
+    """One queue. `quota_ppm` is its cap as a share of the schedulable capacity; None is no cap.
+
+    `splittable` and `shareable` are what is presumed of jobs that do not say it; None is as the defaults have it for
+    a queue of this name.
+    """
 
     name: Name
     priority: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
     quota_ppm: Annotated[int, msgspec.Meta(ge=0, le=PPM)] | None = msgspec.field(name="quota", default=None)
     preemptable: bool = False
     borrow: bool = False
+    splittable: bool | None = None
+    shareable: bool | None = None
 
 
 class QueuePolicy(Section, frozen=True):
@@ -174,6 +180,17 @@ class Canary(Section, frozen=True):
     act_days: Positive
 
 
+class Retention(Section, frozen=True):
+    """How long is kept what nobody needs for ever. Jobs, their events and their score sheets stay."""
+
+    logs_days: Positive
+    cycles_days: Positive
+    stale_decisions_days: Positive
+    idempotency_keys_days: Positive
+    cleared_alerts_days: Positive
+    audit_days: Positive
+
+
 class PolicyDocument(Section, frozen=True):
     """The whole document, complete with defaults."""
 
@@ -191,3 +208,4 @@ class PolicyDocument(Section, frozen=True):
     idle_rule: IdleRule
     tuning: Tuning
     canary: Canary
+    retention: Retention

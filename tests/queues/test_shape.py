@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from controlplane.policy.reading import read_document
+from queues.rules import spec_rules
 from queues.shape import Avoidance, shape_key
-from queues.spec import DEFAULT_RULES, CpuClass, JobSpec, SpecRules, read_spec
+from queues.spec import CpuClass, JobSpec, read_spec
 from scheduling.requests import request_of
 
-SPEC = read_spec({"queue": "training", "command": ["run"]}, SpecRules(queues=DEFAULT_RULES))
+SPEC = read_spec({"queue": "training", "command": ["run"]}, spec_rules(read_document("scheduler: {}")))
 # Nothing of these reaches a decision; a new field of JobSpec must be put on one side or the other.
 IRRELEVANT = {
     "name": "other",

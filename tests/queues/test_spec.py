@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controlplane.policy.reading import read_document
+from queues.rules import spec_rules
 from queues.spec import (
-    DEFAULT_RULES,
     JobSpec,
     KeyMeaning,
     ResourceKey,
@@ -22,7 +23,7 @@ from queues.spec import (
 from queues.wording import FAULTS, fault
 
 RULES = SpecRules(
-    queues=DEFAULT_RULES,
+    queues=spec_rules(read_document("scheduler: {}")).queues,
     keys=(
         ResourceKey("example.com/gpu-memory", KeyMeaning.MEMORY),
         ResourceKey("example.com/accelerator-type", KeyMeaning.MODEL, ("nvidia-a100", "huawei-ascend")),
@@ -236,7 +237,7 @@ def test_a_job_without_a_name_is_called_after_its_command():
 
 
 good = st.fixed_dictionaries(
-    {"queue": st.sampled_from(list(DEFAULT_RULES)), "command": st.just(["run"])},
+    {"queue": st.sampled_from(list(RULES.queues)), "command": st.just(["run"])},
     optional={
         "resources": st.fixed_dictionaries(
             {},
@@ -300,3 +301,20 @@ def test_whatever_comes_is_read_or_refused_with_a_field(raw):
         assert all(str(fault(e).message) for e in error.errors)
     else:
         assert json.loads(json.dumps(encode_spec(spec))) == encode_spec(spec)
+
+
+def test_queues_presume_what_the_policy_says_and_else_what_the_defaults_say():
+    text = """
+scheduler:
+  queue-policy:
+    queues:
+      - {name: inference, priority: 3}
+      - {name: offline, priority: 2, splittable: true, shareable: false}
+      - {name: night, priority: 1}
+"""
+    found = spec_rules(read_document(text)).queues
+    assert {name: (rules.splittable, rules.shareable) for name, rules in found.items()} == {
+        "inference": (True, True),
+        "offline": (True, False),
+        "night": (False, False),
+    }
