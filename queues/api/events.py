@@ -15,8 +15,6 @@ from inventory.api.caller import caller
 from queues.events import event_text
 from queues.models import Job, JobEvent, JobStatus
 
-MOST_EVENTS = 500
-
 
 class EventSerializer(serializers.Serializer):
     """One transition or remark."""
@@ -32,7 +30,7 @@ class EventSerializer(serializers.Serializer):
 
 
 class EventsView(APIView):
-    """What happened to a job, first to last; of very long stories the latest part."""
+    """All that happened to a job, first to last; attempts are bounded, and so is this list."""
 
     permission_classes = [permission_for(Action.JOB_READ)]
 
@@ -40,8 +38,8 @@ class EventsView(APIView):
     def get(self, request: Request, job_id: int) -> Response:
         if not visible_to(caller(request), Job.objects.filter(pk=job_id)).exists():
             raise not_found()
-        latest = list(JobEvent.objects.filter(job_id=job_id).order_by("-id")[:MOST_EVENTS])
-        return Response(EventSerializer([_view(event) for event in reversed(latest)], many=True).data)
+        events = JobEvent.objects.filter(job_id=job_id).order_by("id")
+        return Response(EventSerializer([_view(event) for event in events], many=True).data)
 
 
 def _view(event: JobEvent) -> dict[str, object]:
