@@ -14,7 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("scheduling.api.urls")),
     path("api/v1/openapi.json", status.OpenApiView.as_view(), name="openapi"),
     path("agent/v1/", include("controlplane.agentapi.urls")),
-    path("_allauth/", include("allauth.headless.urls")),
+    path("_allauth/", include("controlplane.accounts.signin_urls")),
     path("healthz", status.healthz),
     path("readyz", status.readyz),
     re_path(r"^(?:api|agent|live|metrics|_allauth)(?:/.*)?$", status.no_such_address),

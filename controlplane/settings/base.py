@@ -124,7 +124,7 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = {
     "login": "60/m/ip",
-    "login_failed": "20/m/ip,10/5m/key",
+    "login_failed": "20/m/ip,100/5m/key",
     "reauthenticate": "10/m/user",
     "change_password": "5/m/user",
 }
