@@ -52,12 +52,16 @@ def epoch_of(node_id: int) -> int:
 
 
 def desired_set(node: Node) -> tuple[int, list[Assignment]]:
-    """The epoch and the whole desired set of a node."""
-    # The epoch is read first: a set newer than its epoch only repeats itself, an older one would be believed.
-    epoch = epoch_of(node.pk)
+    """The epoch and the whole desired set of a node; one epoch never stands for two different sets."""
     live = Placement.objects.filter(node_id=node.pk, phase__in=LIVE_PHASES).order_by("pk")
-    placements = list(live.select_related("job").prefetch_related("slices__device"))
-    return epoch, [assignment_of(placement) for placement in placements]
+    epoch = epoch_of(node.pk)
+    while True:
+        placements = list(live.select_related("job").prefetch_related("slices__device"))
+        # A set that was changed while it was read would leave under the epoch of the one before, and that one,
+        # overtaken on its way, would then be believed again.
+        before, epoch = epoch, epoch_of(node.pk)
+        if before == epoch:
+            return epoch, [assignment_of(placement) for placement in placements]
 
 
 def assignment_of(placement: Placement) -> Assignment:
