@@ -1,11 +1,12 @@
-"""Bounds of wire fields that end in columns; what lies outside is refused by name."""
+"""Bounds of wire fields and query strings that end in columns; what lies outside is refused by name."""
 
 from __future__ import annotations
 
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from agent.protocol import EnrolRequest, Report
-from controlplane.base.problems import FieldError, Problem
+from controlplane.base.problems import FieldError, Problem, invalid
 
 MAX_ID = 64
 MAX_MACHINE_ID = 128
@@ -27,7 +28,7 @@ def check_report(report: Report) -> None:
     if report.facts is not None:
         errors += _text("facts.machine_id", report.facts.machine_id, MAX_MACHINE_ID)
     for index, task in enumerate(report.tasks):
-        for name in ("placement", "attempt", "fence"):
+        for name in ("placement", "attempt", "fence", "log_bytes"):
             errors += _number(f"tasks[{index}].{name}", getattr(task, name))
     _refuse(errors)
 
@@ -41,6 +42,14 @@ def check_enrolment(request: EnrolRequest) -> None:
             *_text("token", request.token, 1000),
         ]
     )
+
+
+def query_number(request: HttpRequest, name: str, *, default: str = "") -> int:
+    """A counter out of the query string; 400 when it is none."""
+    text = request.GET.get(name, default)
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < MAX_COUNTER):
+        raise invalid(name, "range", message=_("Must be a whole number, 0 or more."))
+    return int(text)
 
 
 def _refuse(errors: list[FieldError]) -> None:

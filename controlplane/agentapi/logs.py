@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from controlplane.agentapi import bodies
 from controlplane.agentapi.answers import agent_view, message
 from controlplane.agentapi.auth import node_of
-from controlplane.agentapi.limits import MAX_COUNTER
-from controlplane.base.problems import CONTENT_TYPE, Problem, invalid
+from controlplane.agentapi.limits import query_number
+from controlplane.base.problems import CONTENT_TYPE, Problem
 from scheduling.logs import LogPiece, append_log
 
 GAP = "log-gap"
@@ -19,7 +19,7 @@ GAP = "log-gap"
 def log_view(request: HttpRequest, placement: int) -> HttpResponse:
     """Appends by offset; a gap is answered with the offset that the server waits for."""
     node = node_of(request)
-    attempt, fence, offset = (_number(request, name) for name in ("attempt", "fence", "offset"))
+    attempt, fence, offset = (query_number(request, name) for name in ("attempt", "fence", "offset"))
     data = bodies.read_bytes(request, limit=bodies.LOG_LIMIT)
     try:
         return message(
@@ -29,13 +29,6 @@ def log_view(request: HttpRequest, placement: int) -> HttpResponse:
         if problem.code != GAP:
             raise
         return _gap(problem.params["next_offset"])
-
-
-def _number(request: HttpRequest, name: str) -> int:
-    text = request.GET.get(name, "")
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < MAX_COUNTER):
-        raise invalid(name, "range", message=_("Must be a whole number, 0 or more."))
-    return int(text)
 
 
 def _gap(next_offset: int) -> HttpResponse:

@@ -7,16 +7,14 @@ import asyncio
 from asgiref.sync import sync_to_async
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext_lazy as _
 
 from agent.protocol import Reply
 from controlplane.agentapi.answers import async_agent_view, message
 from controlplane.agentapi.auth import node_of
 from controlplane.agentapi.epochs import epoch_watch
-from controlplane.agentapi.limits import MAX_COUNTER
+from controlplane.agentapi.limits import query_number
 from controlplane.agentapi.reply import build_reply
 from controlplane.base import clock
-from controlplane.base.problems import invalid
 from controlplane.policy.active import active_policy
 from controlplane.realtime.groups import node_group
 from controlplane.realtime.waiting import next_message
@@ -29,7 +27,7 @@ PATIENCE_S = 25.0
 @async_agent_view("GET")
 async def wake_view(request: HttpRequest) -> HttpResponse:
     """Holds the request for at most PATIENCE_S; no database connection is held meanwhile."""
-    epoch = _epoch(request)
+    epoch = query_number(request, "epoch", default="0")
     node_id = await sync_to_async(_authenticate, thread_sensitive=False)(request)
     with epoch_watch().waiting(node_id, epoch) as waiter:
         async with next_message(node_group(node_id)) as woken:
@@ -37,13 +35,6 @@ async def wake_view(request: HttpRequest) -> HttpResponse:
             if await sync_to_async(_epoch_of, thread_sensitive=False)(node_id) <= epoch:
                 await _first_of(waiter.newer, woken, timeout_s=PATIENCE_S)
     return message(await sync_to_async(_reply, thread_sensitive=False)(node_id))
-
-
-def _epoch(request: HttpRequest) -> int:
-    text = request.GET.get("epoch", "0")
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < MAX_COUNTER):
-        raise invalid("epoch", "range", message=_("Must be a whole number, 0 or more."))
-    return int(text)
 
 
 def _authenticate(request: HttpRequest) -> int:

@@ -222,6 +222,10 @@ def test_a_revoked_token_says_so(agent):
         ({"samples": [{"device": "x", "power_mw": "7"}]}, "samples[0].power_mw"),
         ({"checks": [{"device": "x", "result": "fine"}]}, "checks[0].result"),
         ({"tasks": [{"placement": 1, "attempt": 1, "fence": -3, "phase": "running"}]}, "tasks[0].fence"),
+        (
+            {"tasks": [{"placement": 1, "attempt": 1, "fence": 1, "phase": "ended", "log_bytes": 2**63}]},
+            "tasks[0].log_bytes",
+        ),
         ({"facts": {"machine_id": "m"}}, "facts"),
         ({"seq": math.nan}, "seq"),
     ],
