@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import structlog
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 from scheduling.models import DesiredState
 
@@ -53,7 +53,7 @@ class EpochWatch:
             nodes = {waiter.node_id for waiter in self._waiters}
             try:
                 epochs = await sync_to_async(_read_epochs, thread_sensitive=False)(sorted(nodes))
-            except DatabaseError as error:
+            except Error as error:
                 log.warning("epochs-unreadable", error=type(error).__name__)
                 continue
             for waiter in self._waiters:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.test import AsyncClient
 
 from agent import protocol
@@ -47,6 +47,27 @@ async def test_an_older_epoch_is_answered_at_once():
     node = await database_sync_to_async(new_node)()
     reply = await asyncio.wait_for(ask(node.token, 0), 5)
     assert reply.authoritative and reply.epoch == 1
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+async def test_a_wake_outlives_a_database_that_was_away(settings, monkeypatch, error):
+    read, failed = epochs._read_epochs, asyncio.Event()
+
+    def away_at_first(node_ids):
+        if failed.is_set():
+            return read(node_ids)
+        loop.call_soon_threadsafe(failed.set)
+        raise error("gone")
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(epochs, "POLL_S", 0.05)
+    monkeypatch.setattr(epochs, "_read_epochs", away_at_first)
+    node = await database_sync_to_async(new_node)()
+    settings.CHANNEL_LAYERS = NO_VALKEY
+    waiting = asyncio.create_task(ask(node.token, 1))
+    await asyncio.wait_for(failed.wait(), 5)
+    await database_sync_to_async(bump)(node.node)
+    assert (await asyncio.wait_for(waiting, 5)).epoch == 2
 
 
 async def test_nothing_new_is_answered_when_patience_ends(monkeypatch):
