@@ -13,7 +13,7 @@ from scheduling.engine.ledger import Ledger
 from scheduling.engine.modelnames import matches
 from scheduling.engine.scores.scale import Scale
 from scheduling.engine.shapes import demand_of
-from scheduling.engine.types import WHOLE_MILLI, Request, SliceChoice
+from scheduling.engine.types import WHOLE_MILLI, Request
 
 # A wish cut below this part of what was asked is no help.
 _LEAST_PART = 8
@@ -35,19 +35,14 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One edit after which the job starts at once: the field with its old and new value, and where it would go.
-
-    `nodes` counts the nodes that would then take it; `slices` are what `node`, the best of them, would give.
-    """
+    """One edit after which the job starts at once: the field with its old and new value, and where it would go."""
 
     kind: ChangeKind
     field: str
     old: object
     new: object
     request: Request
-    nodes: int
     node: int
-    slices: tuple[SliceChoice, ...]
 
 
 def smallest_changes(ledger: Ledger, scale: Scale, request: Request) -> tuple[Change, ...]:
@@ -141,16 +136,11 @@ def _change(
 ) -> Change:
     board = Board(ledger, demand_of(edited, scale.policy), scale)
     board.renew()
-    best = board.best(1)[0]
-    ids = ledger.device.id[best.devices].tolist()
-    slices = zip(ids, best.memory.tolist(), best.milli.tolist(), strict=True)
     return Change(
         kind=kind,
         field=field,
         old=getattr(request, field),
         new=getattr(edited, field),
         request=edited,
-        nodes=int(board.counts()[-1]),
-        node=int(ledger.node.id[best.node]),
-        slices=tuple(SliceChoice(*given) for given in slices),
+        node=int(ledger.node.id[board.best(1)[0].node]),
     )

@@ -55,31 +55,12 @@ class NearNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """The dominant reason in numbers. `asked` is the request's own amount, `needed` what the filter looked for (with
-    the pre-check factor `num`/`den` where that applies), `available` the nearest node's; `pieces` as in NearMiss.
-    """
-
-    code: ReasonCode
-    node: int | None
-    asked: int | None
-    needed: int | None
-    available: int | None
-    short: int | None
-    pieces: tuple[int, ...]
-    num: int
-    den: int
-
-
-@dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that a page about one waiting job shows; `fits_now` when the state has changed and a node would take it."""
+    """All that a page about one waiting job shows; `code` is None when a node would take it by now."""
 
     job: int
     code: ReasonCode | None
-    fits_now: bool
     nodes: int
-    arithmetic: Arithmetic | None
     funnel: tuple[FunnelRow, ...]
     near: tuple[NearNode, ...]
     changes: tuple[Change, ...]
@@ -87,7 +68,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFit:
-    """What one device could take now. Unknown sizes are None. `whole` when a job could have all of it.
+    """What one device could take now. Unknown sizes are None.
 
     `shared_mib` is the largest slice that passes the pre-check; `alone_mib` the largest request that fits when it
     gets the device for itself. `code` says why the device takes nothing at all.
@@ -96,10 +77,8 @@ class DeviceFit:
     device: int
     node: int
     code: ReasonCode | None
-    whole: bool
     alone_mib: int | None
     shared_mib: int | None
-    compute_milli: int
 
 
 def explain(
@@ -120,15 +99,13 @@ def explain(
     verdicts = filters.run(whole_frame(ledger), demand).verdicts
     counts = filter_counts(filters.counts(verdicts))
     if (verdicts == filters.PASSED).any():
-        return Explanation(job.job, None, True, len(state), None, funnel(verdicts), (), ())
+        return Explanation(job.job, None, len(state), funnel(verdicts), (), ())
     code = counts[-1].code if counts else refusal.code
     near = near_misses(ledger, demand, verdicts)
     return Explanation(
         job=job.job,
         code=code,
-        fits_now=False,
         nodes=len(state),
-        arithmetic=_arithmetic(demand, code, near),
         funnel=funnel(verdicts),
         near=tuple(_near_node(ledger, scale, demand, miss) for miss in near),
         changes=smallest_changes(ledger, scale, job.request),
@@ -159,16 +136,14 @@ def what_fits(state: ClusterState, device_id: int, *, num: int = 6, den: int = 5
         code = ReasonCode.DEVICE_BUSY if device.foreign[row] == 0 else ReasonCode.FOREIGN_USE
     node_id = int(state.node.id[node])
     if code is not None:
-        return DeviceFit(device_id, node_id, code, False, 0, 0, 0)
+        return DeviceFit(device_id, node_id, code, 0, 0)
     shared = _largest_shared(int(device.free[row]), int(device.allocatable[row]), compute, num=num, den=den)
     return DeviceFit(
         device=device_id,
         node=node_id,
         code=None,
-        whole=bool(idle),
         alone_mib=(int(device.total[row]) if idle else 0) if known else None,
         shared_mib=shared if known else None,
-        compute_milli=compute,
     )
 
 
@@ -212,17 +187,6 @@ def _largest_shared(free: int, allocatable: int, compute_free: int, *, num: int,
     return max(0, min(by_memory, by_compute))
 
 
-def _arithmetic(demand: Demand, code: ReasonCode, near: Sequence[NearMiss]) -> Arithmetic:
-    miss = next((m for m in near if m.code is code), None)
-    asked = _asked(demand.request, code)
-    if miss is None:
-        return Arithmetic(code, None, asked, None, None, None, (), demand.num, demand.den)
-    short = max(0, miss.needed - miss.available)
-    return Arithmetic(
-        code, miss.node, asked, miss.needed, miss.available, short, miss.pieces, demand.num, demand.den
-    )
-
-
 def _near_node(ledger: Ledger, scale: Scale, demand: Demand, miss: NearMiss) -> NearNode:
     """Score the node with the failing filter passed over: the devices it stumbled at are chosen as if they fitted."""
     frame = frame_of(ledger, np.array([ledger.state.index_of(miss.node)], dtype=np.int64))
@@ -237,13 +201,3 @@ def _near_node(ledger: Ledger, scale: Scale, demand: Demand, miss: NearMiss) -> 
     values, total = score(frame, demand, rows, scale)
     best = int(np.argmax(total))
     return NearNode(miss, int(total[best]), term_scores(scale.policy.weights_ppm, values[:, best].tolist()))
-
-
-def _asked(request: Request, code: ReasonCode) -> int | None:
-    if code in {ReasonCode.CORES_TOTAL, ReasonCode.CORES_FREE}:
-        return request.cores
-    if code in {ReasonCode.HOST_MEMORY_TOTAL, ReasonCode.HOST_MEMORY_FREE}:
-        return request.host_memory_mib
-    if code in {ReasonCode.NO_DEVICES, ReasonCode.DEVICE_COUNT, ReasonCode.DEVICE_BUSY}:
-        return max(1, request.devices)
-    return request.device_memory_mib

@@ -11,6 +11,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.scoping import visible_to
 from controlplane.alerts.models import Alert, Severity
 from controlplane.base import clock
+from inventory.health import TAKES_JOBS
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading, NodeState
 from queues.models import LIVE_STATUSES, Job, JobStatus, Queue
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Placement, ShapeReason, Slice
@@ -18,9 +19,7 @@ from scheduling.selectors.live import live_view
 from scheduling.selectors.marks import percent_marks
 from scheduling.selectors.shares import NO_WAITS, WINDOW, Capacity, capacity_of, live_counts, wait_stats
 
-SCHEDULABLE = Q(
-    health__in=(DeviceHealth.HEALTHY, DeviceHealth.SUSPECT), cordoned=False, node__state=NodeState.READY
-)
+SCHEDULABLE = Q(health__in=TAKES_JOBS, cordoned=False, node__state=NodeState.READY)
 # Readings older than this say nothing about now.
 FRESH = timedelta(minutes=2)
 
