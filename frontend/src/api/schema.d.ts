@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The scheduling cycles that looked at jobs, newest first. */
+        /** @description The finished scheduling cycles that looked at jobs, newest first. */
         get: operations["cycles"];
         put?: never;
         post?: never;
@@ -232,7 +232,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What happened to a job, first to last; of very long stories the latest part. */
+        /** @description All that happened to a job, first to last; attempts are bounded, and so is this list. */
         get: operations["job_events"];
         put?: never;
         post?: never;
@@ -433,6 +433,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{node_id}/obey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description One operation; the answer is the node as it now stands. */
+        post: operations["node_obey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{node_id}/release": {
         parameters: {
             query?: never;
@@ -478,6 +495,23 @@ export interface paths {
         get: operations["overview"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Start nothing new until somebody resumes; what runs goes on. Harmless when paused already. */
+        post: operations["pause"];
         delete?: never;
         options?: never;
         head?: never;
@@ -530,6 +564,23 @@ export interface paths {
         get: operations["queues"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Start jobs again. Harmless when not paused. */
+        post: operations["resume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1364,8 +1415,13 @@ export interface components {
             password?: string;
             active?: boolean;
         };
+        /** @description Whether anything new is started, and why not. */
+        PauseState: {
+            paused: boolean;
+            reason: string | null;
+        };
         /** @enum {string} */
-        PermissionsEnum: "me-read" | "me-edit" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-enrol" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "cluster-pause";
+        PermissionsEnum: "me-read" | "me-edit" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "cluster-pause";
         /** @enum {string} */
         PhaseEnum: "assigned" | "preparing" | "running" | "checkpointing" | "stopping" | "released" | "lost";
         /** @description The request beside the free memory of the nearest node. */
@@ -2786,6 +2842,49 @@ export interface operations {
             };
         };
     };
+    node_obey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReasonRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeSummary"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     node_release: {
         parameters: {
             query?: never;
@@ -2887,6 +2986,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReasonRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PauseState"];
                 };
             };
             /** @description Problem */
@@ -3043,6 +3183,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Queue"][];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReasonRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PauseState"];
                 };
             };
             /** @description Problem */
