@@ -9,9 +9,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for
-from controlplane.accounts.scoping import visible_to
+from controlplane.accounts.scoping import signed_in, visible_to
 from controlplane.base.problems import not_found
-from inventory.api.caller import caller
 from queues.events import event_text
 from queues.models import Job, JobEvent, JobStatus
 
@@ -36,7 +35,7 @@ class EventsView(APIView):
 
     @extend_schema(operation_id="job_events", responses=EventSerializer(many=True))
     def get(self, request: Request, job_id: int) -> Response:
-        if not visible_to(caller(request), Job.objects.filter(pk=job_id)).exists():
+        if not visible_to(signed_in(request), Job.objects.filter(pk=job_id)).exists():
             raise not_found()
         events = JobEvent.objects.filter(job_id=job_id).order_by("id")
         return Response(EventSerializer([_view(event) for event in events], many=True).data)

@@ -8,10 +8,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for
-from controlplane.accounts.scoping import visible_to
+from controlplane.accounts.scoping import signed_in, visible_to
 from controlplane.base.api import PAGE_PARAMETERS, etag_of, not_modified, page, page_of, with_etag
 from controlplane.base.problems import not_found
-from inventory.api.caller import caller
 from queues.models import Job
 from scheduling.api.cluster_serializers import (
     CycleSerializer,
@@ -49,7 +48,7 @@ class OverviewView(APIView):
 
     @extend_schema(operation_id="overview", responses=OverviewSerializer)
     def get(self, request: Request) -> Response:
-        return Response(OverviewSerializer(overview(caller(request))).data)
+        return Response(OverviewSerializer(overview(signed_in(request))).data)
 
 
 class QueuesView(APIView):
@@ -81,7 +80,7 @@ class FitsView(APIView):
     @extend_schema(operation_id="device_fits", responses=FitsSerializer)
     def get(self, request: Request, device_id: int) -> Response:
         fit, ids = _fits(live_view(), device_id)
-        jobs = visible_to(caller(request), Job.objects.filter(pk__in=ids)).select_related("queue").in_bulk()
+        jobs = visible_to(signed_in(request), Job.objects.filter(pk__in=ids)).select_related("queue").in_bulk()
         found = [{"id": pk, "name": jobs[pk].name, "queue": jobs[pk].queue.name} for pk in ids if pk in jobs]
         largest = {"alone_mib": fit.alone_mib, "shared_mib": fit.shared_mib}
         code = None if fit.code is None else fit.code.value

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts import audit
 from controlplane.accounts.permissions import Action, permission_for, require
-from controlplane.accounts.scoping import visible_to
+from controlplane.accounts.scoping import signed_in, visible_to
 from controlplane.base.api import (
     PAGE_PARAMETERS,
     CursorPages,
@@ -24,7 +24,6 @@ from controlplane.base.api import (
     read_query,
 )
 from controlplane.base.problems import invalid, not_found
-from inventory.api.caller import caller
 from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, submit
 from scheduling.api.requests import JOB_REQUEST
@@ -38,7 +37,7 @@ from scheduling.selectors.jobs import job_view, job_views, with_people
 
 def find_job(request: Request, job_id: int) -> Job:
     """A job that the caller may see; 404 also for one of a foreign team."""
-    job = with_people(visible_to(caller(request), Job.objects.filter(pk=job_id))).first()
+    job = with_people(visible_to(signed_in(request), Job.objects.filter(pk=job_id))).first()
     if job is None:
         raise not_found()
     return job
@@ -70,7 +69,7 @@ class JobsView(APIView):
     )
     def get(self, request: Request) -> Response:
         query = read_query(request, JobQuerySerializer, paged=True)
-        jobs = _filtered(visible_to(caller(request), Job.objects.all()), query)
+        jobs = _filtered(visible_to(signed_in(request), Job.objects.all()), query)
         pages = CursorPages()
         rows = pages.paginate_queryset(with_people(jobs), request) or []
         return pages.get_paginated_response(JobSerializer(job_views(rows), many=True).data)
@@ -106,7 +105,7 @@ class SubmitView(APIView):
         responses={201: JobSerializer, 200: OpenApiResponse(DryRunSerializer, description="Dry run")},
     )
     def post(self, request: Request) -> Response:
-        submission = Submission(caller(request), request.data, request.headers.get("Idempotency-Key"))
+        submission = Submission(signed_in(request), request.data, request.headers.get("Idempotency-Key"))
         if _wants_dry_run(request):
             accepted = accept(submission)
             found = dry_run(accepted.spec, queue=accepted.queue.pk, team=accepted.team.pk)
@@ -145,9 +144,9 @@ class CancelView(APIView):
     @extend_schema(operation_id="job_cancel", request=EmptySerializer, responses=JobSerializer)
     def post(self, request: Request, job_id: int) -> Response:
         job = find_job(request, job_id)
-        require(caller(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
+        require(signed_in(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
         read_body(request, EmptySerializer)
-        if cancel_job(job.pk, actor=caller(request).username):
+        if cancel_job(job.pk, actor=signed_in(request).username):
             audit.record(request, "job-cancel", target=job)
         return Response(JobSerializer(job_view(find_job(request, job_id))).data)
 
