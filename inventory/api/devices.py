@@ -13,10 +13,10 @@ from rest_framework.views import APIView
 from controlplane.accounts import audit
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import Action, permission_for
+from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
 from controlplane.base.problems import not_found
 from inventory import operations
-from inventory.api.caller import caller
 from inventory.api.serializers import DeviceQuerySerializer, DeviceSerializer, ReasonSerializer
 from inventory.models import Device
 from inventory.selectors import device_documents, device_rows
@@ -37,7 +37,7 @@ class DevicesView(APIView):
         pages = CursorPages()
         pages.ordering = "id"
         found: list[Any] = pages.paginate_queryset(rows, request) or []
-        documents = device_documents(found, caller(request))
+        documents = device_documents(found, signed_in(request))
         return pages.get_paginated_response(DeviceSerializer(documents, many=True).data)
 
 
@@ -48,7 +48,7 @@ class DeviceView(APIView):
 
     @extend_schema(operation_id="device", responses=DeviceSerializer)
     def get(self, request: Request, device_id: int) -> Response:
-        return Response(_document(device_id, caller(request)))
+        return Response(_document(device_id, signed_in(request)))
 
 
 def _document(device_id: int, user: User) -> dict[str, Any]:
@@ -71,11 +71,11 @@ class _DeviceOperationView(APIView):
             raise not_found()
         with transaction.atomic():
             if self.operation == "release":
-                operations.release_device(device, reason=reason, actor=caller(request).username)
+                operations.release_device(device, reason=reason, actor=signed_in(request).username)
             else:
                 operations.cordon_device(device, cordoned=self.operation == "cordon")
             audit.record(request, f"device-{self.operation}", target=device, details={"reason": reason})
-        return Response(_document(device_id, caller(request)))
+        return Response(_document(device_id, signed_in(request)))
 
 
 def device_operation_view(operation: str) -> type[APIView]:

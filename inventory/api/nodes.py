@@ -16,10 +16,10 @@ from rest_framework.views import APIView
 
 from controlplane.accounts import audit
 from controlplane.accounts.permissions import Action, permission_for
+from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
 from controlplane.base.problems import invalid, not_found
 from inventory import operations
-from inventory.api.caller import caller
 from inventory.api.serializers import (
     EnrolmentTokenMakeSerializer,
     EnrolmentTokenSerializer,
@@ -58,7 +58,7 @@ class NodeView(APIView):
 
     @extend_schema(operation_id="node", responses=NodeSerializer)
     def get(self, request: Request, node_id: int) -> Response:
-        document = node_detail(node_id, caller(request))
+        document = node_detail(node_id, signed_in(request))
         if document is None:
             raise not_found()
         return Response(NodeSerializer(document).data)
@@ -118,7 +118,7 @@ class EnrolmentTokensView(APIView):
         replaces = _replaced_node(body.get("node"))
         with transaction.atomic():
             made = operations.create_enrolment_token(
-                creator=caller(request),
+                creator=signed_in(request),
                 expires_in_hours=body["expires_in_hours"],
                 node_set=body.get("node_set"),
                 replaces=replaces,
