@@ -92,7 +92,9 @@ def clean_facts(facts: Facts) -> CleanFacts:
         "reserved_cpus": _cpu_ids(facts.reserved_cpus),
     }
     columns = _node_columns(cleaner, facts, cpu_count=len(cpus) or None)
-    stored["warnings"] = [entry[:MAX_NAME] for entry in [*facts.warnings, *cleaner.warnings][:MAX_WARNINGS]]
+    stored["warnings"] = [
+        text(entry, MAX_NAME) or "" for entry in [*facts.warnings, *cleaner.warnings][:MAX_WARNINGS]
+    ]
     return CleanFacts(columns, text(facts.node_set, 100), stored, devices, links)
 
 

@@ -41,6 +41,7 @@ class Progress:
     attempt: int
     node: int | None = None
     started_at: datetime | None = None
+    ended_at: datetime | None = None
     image_pull_ms: int = 0
     start_ms: int = 0
     exit: Exit | None = None
@@ -151,7 +152,7 @@ def _progress_changes(job: Job, progress: Progress, status: Next, now: datetime)
     if status is Next.RUNNING:
         changes["started_at"] = progress.started_at or now
     if status.value in FINAL_STATUSES:
-        changes |= _final_changes(now)
+        changes |= _final_changes(progress.ended_at or now)
         changes |= _exit_changes(progress.exit or Exit(Ending.NODE_LOST))
     return changes
 
@@ -164,8 +165,8 @@ def _waited(job: Job, now: datetime) -> dict[str, Any]:
     return {"pending_ms": F("pending_ms") + waited_ms, "pending_since": None}
 
 
-def _final_changes(now: datetime) -> dict[str, Any]:
-    return {"finished_at": now}
+def _final_changes(at: datetime) -> dict[str, Any]:
+    return {"finished_at": at}
 
 
 def _exit_changes(exit_: Exit) -> dict[str, Any]:

@@ -100,10 +100,21 @@ def _started_at(placement: Placement, task: TaskState, now: datetime) -> datetim
     """Server time of the start. Only a difference of two of the node's own readings is used: how long an
     ended task ran.
     """
+    return max(placement.assigned_at, now - _ran(task, now))
+
+
+def _ended_at(placement: Placement, task: TaskState, now: datetime) -> datetime | None:
+    """Server time of the end, which may be long past when the agent or the server was away; None when unknown."""
+    if placement.running_at is None or task.started_at_ms is None or task.ended_at_ms is None:
+        return None
+    return min(now, placement.running_at + _ran(task, now))
+
+
+def _ran(task: TaskState, now: datetime) -> timedelta:
+    """How long an ended task ran, as a difference of two of the node's own readings; zero when it still runs."""
     if task.started_at_ms is None or task.ended_at_ms is None:
-        return now
-    ran_ms = min(max(0, task.ended_at_ms - task.started_at_ms), clock.to_ms(now))
-    return max(placement.assigned_at, now - timedelta(milliseconds=ran_ms))
+        return timedelta()
+    return timedelta(milliseconds=min(max(0, task.ended_at_ms - task.started_at_ms), clock.to_ms(now)))
 
 
 def _follow_start(placement: Placement, job: Job) -> None:
@@ -144,6 +155,7 @@ def _end(placement: Placement, job: Job, task: TaskState) -> bool:
         attempt=placement.attempt,
         node=placement.node_id,
         start_ms=start_ms,
+        ended_at=_ended_at(placement, task, now),
         exit=exit_,
         details={"placement": placement.pk},
     )

@@ -76,6 +76,8 @@ def _decode_repaired(body: bytes, type_: type[T]) -> T:
     """Broken drivers say NaN, 1e400 or 2^64: unknown where the type allows it, and the rest counts."""
     try:
         document = json.loads(body, parse_constant=lambda name: math.nan)
+        # A lone surrogate is no character: nothing could store it.
+        json.dumps(document, ensure_ascii=False).encode()
         return msgspec.convert(_repair(document, type_), type_)
     except msgspec.ValidationError as error:
         raise field_problem(error) from error

@@ -6,6 +6,7 @@ import functools
 import hashlib
 from typing import Any, TypeVar
 
+from django.db import DataError
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter
@@ -65,7 +66,7 @@ class CursorPages(CursorPagination):
     ) -> list[Any] | None:
         try:
             return super().paginate_queryset(queryset, request, view)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, DataError):
             # A made-up position that does not even convert to the type of the ordering column.
             raise invalid(
                 "cursor", "invalid", message=_("This cursor is not valid. Start without one.")

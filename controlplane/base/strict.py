@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -23,9 +23,29 @@ class StrictJSONParser(JSONParser):
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         try:
-            return super().parse(stream, media_type, parser_context)
+            document = super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise ParseError from None
+        if any(_has_surrogate(name) for name in _names(document)):
+            # Such a name could not even be told back in the refusal.
+            raise ParseError
+        return document
+
+
+def _names(document: Any) -> Iterator[str]:
+    """The names of all fields of a JSON document."""
+    left = [document]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            yield from value
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 class QueryValues(dict[str, Any]):
@@ -88,7 +108,7 @@ def type_error(field: serializers.Field, raw: Any) -> Detail:
 
 def text_error(text: str) -> ErrorDetail | None:
     """What no database can store: NUL and halves of surrogate pairs."""
-    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if "\x00" in text or _has_surrogate(text):
         message = _("Contains a character that cannot be stored: NUL or half of a surrogate pair.")
         return ErrorDetail(str(message), code="text")
     return None

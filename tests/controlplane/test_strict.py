@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -9,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import ParseError, ValidationError
 
 from controlplane.base.failures import field_errors
-from controlplane.base.strict import LARGEST_INTEGER, StrictSerializer
+from controlplane.base.strict import LARGEST_INTEGER, StrictJSONParser, StrictSerializer
 
 
 class Resources(StrictSerializer):
@@ -109,3 +110,9 @@ def test_no_document_breaks_it(document: Any) -> None:
     assert all(
         type(cpu) is int and abs(cpu) <= LARGEST_INTEGER for cpu in reader.validated_data.get("cpus", [])
     )
+
+
+@pytest.mark.parametrize("body", [b'{"\\ud800": 1}', b'{"a": [{"b": {"\\udfff": 1}}]}'])
+def test_a_name_that_cannot_be_told_back_is_refused_as_a_whole(body: bytes) -> None:
+    with pytest.raises(ParseError):
+        StrictJSONParser().parse(io.BytesIO(body))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+import time_machine
 
 from agent.protocol import ExitReason, TaskPhase, Want
 from controlplane.base import clock
@@ -88,6 +91,15 @@ def test_a_task_that_ended_between_two_reports_did_run(user, node):
         "succeeded",
     ]
     assert placement.running_at >= placement.assigned_at and job.started_at == placement.running_at
+
+
+def test_an_end_that_is_told_late_was_when_it_was(user, node):
+    job, placement = start(user)
+    make.report(node, make.started(placement))
+    with time_machine.travel(clock.now() + timedelta(hours=1), tick=False):
+        make.report(node, make.ended(placement, started_at_ms=1_000, ended_at_ms=6_000))
+    job.refresh_from_db()
+    assert job.finished_at - job.started_at == timedelta(seconds=5)
 
 
 def test_clocks_of_nodes_decide_nothing(user, node):
