@@ -31,7 +31,9 @@ def test(arguments: list[str]) -> int:
 def test_pure(arguments: list[str]) -> int:
     ensure_venv(Profile.DEV)
     folders = [name for name in PURE if (ROOT / name).is_dir()]
-    return run_shown([BIN / "pytest", *folders, "-q", "-m", "not acceptance", *arguments])
+    # Loading what drives the API takes longer than most of these tests.
+    plain = ("-q", "-p", "no:schemathesis", "-m", "not acceptance")
+    return run_shown([BIN / "pytest", *folders, *plain, *arguments])
 
 
 def bench(arguments: list[str]) -> int:
