@@ -35,13 +35,16 @@ CHILDREN = {
 }
 KINDS = ("worker", "web", "agent", "postgres")
 RECOVERY_LIMIT_S = 180.0
-FINISH_LIMIT_S = 900.0
+FINISH_LIMIT_S = 1200.0
 PATIENCE_S = 180.0
+# So many jobs wait or run at any time, and within so many seconds all kinds are killed once.
+WINDOW = 20
+ROUND_S = 2.0
 
 
 @dataclass(frozen=True)
 class Storm:
-    """How many jobs, and how often each kind is killed meanwhile."""
+    """How many jobs, and in how many rounds each kind is killed meanwhile."""
 
     jobs: int
     kills: int
@@ -117,20 +120,50 @@ def weather(instance: Instance, storm: Storm) -> Damage:
     with (
         Client(url=instance.url, token=instance.client.token, patience_s=PATIENCE_S) as client,
         _ledger() as ledger,
-        ThreadPoolExecutor(max_workers=1 + len(storm.kinds)) as threads,
+        ThreadPoolExecutor(max_workers=1) as thread,
     ):
-        feeding = threads.submit(_submit_all, client, storm, ledger)
-        stop = threading.Event()
-        killing = {kind: threads.submit(_kill, instance, storm, kind, stop) for kind in storm.kinds}
+        crowd = Crowd(client, storm, ledger)
+        feeding = thread.submit(crowd.feed)
         try:
-            damage.recoveries_s = {kind: future.result() for kind, future in killing.items()}
-            jobs = feeding.result()
+            damage.recoveries_s = _rage(instance, storm, crowd)
         finally:
-            stop.set()
-        damage.rows = _finished(client, jobs)
+            crowd.calm.set()
+        damage.rows = feeding.result()
         damage.starts = Counter(int(line) for line in ledger.read_text().split())
-        damage.placements = [row for job in jobs for row in client.placements(job)]
+        damage.placements = [row for job in damage.rows for row in client.placements(job["id"])]
     return damage
+
+
+@dataclass
+class Crowd:
+    """The jobs of a storm: submitted in small lots, so that people come and go all the time."""
+
+    client: Client
+    storm: Storm
+    ledger: Path
+    ended: int = 0
+    calm: threading.Event = field(default_factory=threading.Event)
+
+    def feed(self) -> list[dict[str, Any]]:
+        """Submit and watch until all ended; the jobs as they are then, or when that takes too long."""
+        name = f"chaos-{os.getpid()}-{time.monotonic_ns()}"
+        script = f"echo $HEADRACE_JOB >> {self.ledger}; sleep {self.storm.job_s}"
+        spec = {"name": name, "queue": "training", "command": ["/bin/sh", "-c", script]}
+        made, rows, late_s = 0, [], float("inf")
+        while self.ended < self.storm.jobs and time.monotonic() < late_s:
+            for _ in range(min(WINDOW - (made - self.ended), self.storm.jobs - made)):
+                self.client.submit(spec)
+                made += 1
+            time.sleep(0.3)
+            rows = self.client.jobs(limit=2 * self.storm.jobs, search=name)
+            self.ended = sum(row["status"] in FINAL for row in rows)
+            if self.calm.is_set():
+                late_s = min(late_s, time.monotonic() + FINISH_LIMIT_S)
+        return rows
+
+    def reaches(self, share: float) -> bool:
+        """Whether this share of the jobs ended."""
+        return self.ended >= share * self.storm.jobs
 
 
 @contextmanager
@@ -144,29 +177,34 @@ def _ledger() -> Iterator[Path]:
         yield ledger
 
 
-def _submit_all(client: Client, storm: Storm, ledger: Path) -> list[int]:
-    script = f"echo $HEADRACE_JOB >> {ledger}; sleep {storm.job_s}"
-    spec = {"queue": "training", "command": ["/bin/sh", "-c", script]}
-    return [client.submit({**spec, "name": f"chaos-{number}"})["id"] for number in range(storm.jobs)]
-
-
-def _kill(instance: Instance, storm: Storm, kind: str, stop: threading.Event) -> list[float]:
-    """Kill one kind again and again, each time once it is back; the seconds that each return took."""
-    dice = random.Random(f"{storm.seed} {kind}")
-    took_s: list[float] = []
-    while len(took_s) < storm.kills and not stop.wait(dice.uniform(0.2, 2.0)):
-        pid = instance.pid_of(CHILDREN[kind])
-        if pid is None:
-            continue
-        os.kill(pid, signal.SIGKILL)
-        back_s = wait_until(
-            lambda pid=pid: _back(instance, kind, pid),  # type: ignore[misc]
-            within_s=RECOVERY_LIMIT_S,
-            what=f"{kind} to come back",
-        )
-        took_s.append(round(back_s, 3))
-        sys.stderr.write(f"{kind} was killed and is back after {back_s:.1f} s\n")
+def _rage(instance: Instance, storm: Storm, crowd: Crowd) -> dict[str, list[float]]:
+    """In every round each kind is killed once, while jobs run; the next round waits until some more have ended."""
+    took_s: dict[str, list[float]] = defaultdict(list)
+    with ThreadPoolExecutor(max_workers=len(storm.kinds)) as threads:
+        for number in range(storm.kills):
+            share = (number + 0.5) / (storm.kills + 1)
+            wait_until(lambda share=share: crowd.reaches(share), within_s=FINISH_LIMIT_S, what="jobs to end")  # type: ignore[misc]
+            dice = random.Random(f"{storm.seed} {number}")
+            kills = {
+                kind: threads.submit(_kill, instance, kind, dice.uniform(0, ROUND_S)) for kind in storm.kinds
+            }
+            for kind, kill in kills.items():
+                took_s[kind].append(kill.result())
+            backs = ", ".join(f"{kind} {times[-1]:.1f} s" for kind, times in took_s.items())
+            sys.stderr.write(f"round {number + 1}: {crowd.ended} jobs ended; back after: {backs}\n")
     return took_s
+
+
+def _kill(instance: Instance, kind: str, delay_s: float) -> float:
+    """Kill one process; the seconds until another does its work."""
+    time.sleep(delay_s)
+    pid = instance.pid_of(CHILDREN[kind])
+    assert pid is not None, f"{kind} does not run"
+    os.kill(pid, signal.SIGKILL)
+    back_s = wait_until(
+        lambda: _back(instance, kind, pid), within_s=RECOVERY_LIMIT_S, what=f"{kind} to come back"
+    )
+    return round(back_s, 3)
 
 
 def _back(instance: Instance, kind: str, before: int) -> bool:
@@ -176,17 +214,6 @@ def _back(instance: Instance, kind: str, before: int) -> bool:
     if kind == "web":
         return instance.web_answers()
     return kind != "postgres" or instance.postgres_answers()
-
-
-def _finished(client: Client, jobs: list[int]) -> list[dict[str, Any]]:
-    """The jobs once all ended, or as they are when that takes too long."""
-    deadline = time.monotonic() + FINISH_LIMIT_S
-    while True:
-        rows = [row for row in client.jobs(limit=2 * len(jobs)) if row["id"] in set(jobs)]
-        ended = sum(row["status"] in FINAL for row in rows)
-        if ended == len(jobs) or time.monotonic() > deadline:
-            return rows
-        time.sleep(0.5)
 
 
 def overlaps(placements: list[dict[str, Any]]) -> int:
