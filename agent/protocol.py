@@ -277,7 +277,8 @@ class Assignment(msgspec.Struct, frozen=True):
 
 class Reply(msgspec.Struct, frozen=True):
     """What should be: the whole desired set of the node. Times are of the server's clock;
-    `received_at_ms`/`sent_at_ms` bracket the handling.
+    `received_at_ms`/`sent_at_ms` bracket the handling. After `silence_limit_s` without an answer a task that must
+    run in one place only is stopped; None = the server does not say.
     """
 
     version: int
@@ -289,6 +290,7 @@ class Reply(msgspec.Struct, frozen=True):
     report_interval_s: int
     want_facts: bool
     assignments: list[Assignment]
+    silence_limit_s: int | None = None
 
 
 class EnrolRequest(msgspec.Struct, frozen=True):

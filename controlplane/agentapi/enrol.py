@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
@@ -14,6 +15,7 @@ from controlplane.base.identity import this_cluster
 from controlplane.base.problems import Problem, Text
 from controlplane.policy.active import active_policy
 from inventory.enrolment import EnrolmentRefused, Refused, enrol
+from inventory.models import Node
 from inventory.node_states import note_claim
 
 _STATUS = {Refused.DUPLICATE_MACHINE: 409, Refused.NEEDS_APPROVAL: 409}
@@ -40,13 +42,12 @@ def enrol_view(request: HttpRequest) -> HttpResponse:
     limits.check_enrolment(body)
     health = active_policy().health
     try:
-        enrolled = enrol(body, silent_after_s=health.silent_after_s)
+        with transaction.atomic():
+            enrolled = enrol(body, silent_after_s=health.silent_after_s)
+            _record(enrolled.node, request)
     except EnrolmentRefused as error:
         _note(error, body, request)
         raise Problem(_STATUS.get(error.why, 403), error.why.value, message=_MESSAGES[error.why]) from error
-    audit.record(
-        f"node {enrolled.node.name}", "node-enrol", target=enrolled.node, details={"name": enrolled.node.name}
-    )
     return message(
         EnrolReply(
             version=protocol.VERSION,
@@ -56,6 +57,11 @@ def enrol_view(request: HttpRequest) -> HttpResponse:
             report_interval_s=health.report_interval_s,
         )
     )
+
+
+def _record(node: Node, request: HttpRequest) -> None:
+    details = {"name": node.name, "address": audit.client_address(request)}
+    audit.record(f"node {node.name}", "node-enrol", target=node, details=details)
 
 
 def _note(error: EnrolmentRefused, body: EnrolRequest, request: HttpRequest) -> None:

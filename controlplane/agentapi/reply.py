@@ -8,11 +8,12 @@ from agent import protocol
 from agent.protocol import Reply
 from controlplane.base import clock
 from controlplane.base.identity import this_cluster
+from controlplane.policy.document import Health
 from inventory.models import Node, NodeState
-from scheduling.backends.agent import desired_set
+from scheduling.backends.agent import GRACE_S, desired_set
 
 
-def build_reply(node: Node, *, received_at: datetime, report_interval_s: int, want_facts: bool) -> Reply:
+def build_reply(node: Node, *, received_at: datetime, health: Health, want_facts: bool) -> Reply:
     """The node's whole desired set.
 
     Not authoritative while two machines claim the node: neither may change anything.
@@ -26,7 +27,13 @@ def build_reply(node: Node, *, received_at: datetime, report_interval_s: int, wa
         epoch=epoch,
         received_at_ms=clock.to_ms(received_at),
         sent_at_ms=clock.now_ms(),
-        report_interval_s=report_interval_s,
+        report_interval_s=health.report_interval_s,
         want_facts=want_facts,
         assignments=assignments if authoritative else [],
+        silence_limit_s=silence_limit_s(health),
     )
+
+
+def silence_limit_s(health: Health) -> int:
+    """So early that a stopped task is gone before the node can be declared lost and the job started elsewhere."""
+    return max(1, health.lost_after_s - GRACE_S - 2 * health.report_interval_s)

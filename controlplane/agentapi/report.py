@@ -54,7 +54,7 @@ def report_view(request: HttpRequest) -> HttpResponse:
     reply = build_reply(
         node,
         received_at=received_at,
-        report_interval_s=arrival.health.report_interval_s,
+        health=arrival.health,
         want_facts=node.facts_digest != report.facts_digest or node.facts_at is None,
     )
     if node.state != NodeState.QUARANTINED:

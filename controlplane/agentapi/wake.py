@@ -55,10 +55,8 @@ def _reply(node_id: int) -> Reply:
     received_at = clock.now()
     try:
         node = Node.objects.defer("facts", "labels").get(pk=node_id)
-        interval_s = active_policy().health.report_interval_s
-        return build_reply(
-            node, received_at=received_at, report_interval_s=interval_s, want_facts=node.facts_at is None
-        )
+        health = active_policy().health
+        return build_reply(node, received_at=received_at, health=health, want_facts=node.facts_at is None)
     finally:
         connection.close()
 

@@ -4,10 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from agent import protocol
 from agent.protocol import EnrolReply
+from controlplane.accounts import audit
+from controlplane.accounts.models import AuditEntry
 from controlplane.alerts.models import Alert
 from controlplane.base import clock
 from controlplane.base.models import Cluster
@@ -187,3 +189,15 @@ def test_bad_identities_are_refused_by_name(body, field):
     answer = enrol(enrol_request(enrolment_token(), **body))
     assert answer.status_code == 400
     assert [error["field"] for error in problem(answer)["errors"]] == [field]
+
+
+def test_an_enrolment_is_audited_with_its_address_or_does_not_happen(monkeypatch):
+    enrolled()
+    assert AuditEntry.objects.get(action="node-enrol").details["address"] == "127.0.0.1"
+
+    def broken(*_args, **_kwargs):
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(audit, "record", broken)
+    assert enrol(enrol_request(enrolment_token(), machine_id="machine-2")).status_code == 503
+    assert Node.objects.count() == 1

@@ -128,6 +128,10 @@ def test_interleaved_boots_quarantine_the_node_and_nobody_is_obeyed(agent):
     assert Alert.objects.get(cleared_at=None).code == "duplicate-machine"
 
 
+def test_a_job_for_one_place_stops_before_the_node_can_be_lost(agent):
+    assert agent.report().silence_limit_s == 180 - 10 - 2 * 10
+
+
 def test_a_restored_backup_waits_for_an_admin(agent):
     cluster = agent.report(facts=facts()).cluster_id
     assert agent.report(epoch=1, cluster_id=cluster).authoritative
