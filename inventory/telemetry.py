@@ -120,7 +120,8 @@ def store(readings: Iterable[streams.Reading], booked_reader: BookedReader | Non
         _store_hosts(hosts)
         stored = _store_devices(devices)
         if hosts or stored:
-            after_commit(Topic.HINT, ("map",))
+            # Not the map itself: every look at the overview would follow each flush.
+            after_commit(Topic.HINT, ("readings",))
     if booked_reader is not None and stored:
         update_foreign(stored, booked_reader(stored))
     return len(stored)

@@ -19,9 +19,7 @@ class Topic(StrEnum):
 
     CYCLE_WAKE = "cycle-wake"  # key: ""
     NODE_WAKE = "node-wake"  # key: node id
-    HINT = (
-        "hint"  # key: tuple such as ("jobs",), ("job", 12), ("map",), ("node", 3), ("alerts",), ("queues",)
-    )
+    HINT = "hint"  # key: tuple: ("jobs",), ("job", 12), ("map",), ("readings",), ("node", 3), ("alerts",), ("queues",)
 
 
 _subscribers: dict[Topic, list[Subscriber]] = {topic: [] for topic in Topic}

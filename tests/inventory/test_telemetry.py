@@ -7,6 +7,7 @@ import redis
 from django.db import OperationalError
 
 from agent.protocol import DeviceSample, NodeSample
+from controlplane.base import tx
 from controlplane.base.broker import Breaker
 from inventory import plausible, streams, telemetry
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading
@@ -40,6 +41,18 @@ def test_the_latest_by_time_of_receipt_wins_in_any_order():
     assert DeviceReading.objects.get(device=device).memory_used_mib == 20
     assert NodeReading.objects.get(node=node).cpu_used_milli == 2
     assert streams.client().xlen(streams.STREAM) == 0
+
+
+def test_new_readings_are_told_as_readings(monkeypatch, django_capture_on_commit_callbacks):
+    """A console that heard of a changed map would read the overview anew every two seconds."""
+    told = []
+    monkeypatch.setattr(tx, "tell", lambda topic, key="": told.append((topic, key)))
+    node = make_node()
+    make_device(node)
+    push(node, 1000, sample(memory_used_mib=10))
+    with django_capture_on_commit_callbacks(execute=True):
+        telemetry.flush(None)
+    assert told == [(tx.Topic.HINT, ("readings",))]
 
 
 def test_storing_twice_changes_nothing():

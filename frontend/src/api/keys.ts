@@ -24,6 +24,7 @@ export type Hint = readonly [topic: string, ...rest: unknown[]];
 const STALE_BY_TOPIC: Record<string, readonly string[]> = {
   jobs: ["jobs", "overview", "queues"],
   map: ["map", "overview", "nodes", "device"],
+  readings: ["map", "device"],
   node: ["nodes", "device"],
   alerts: ["alerts", "overview"],
   queues: ["queues", "overview"],
