@@ -38,7 +38,8 @@ def ensure_venv(profile: Profile) -> None:
     check_locks_are_current()
     if is_ready(profile):
         return
-    if not venv_works():
+    # Without a stamp nobody knows what an interrupted install or a careless hand left: installers trust what is there.
+    if read_stamp() is None or not venv_works():
         create_venv()
     STAMP.unlink(missing_ok=True)
     with step(f"install the locked Python packages ({profile.name.lower()})"):
@@ -51,13 +52,21 @@ def ensure_venv(profile: Profile) -> None:
 
 
 def is_ready(profile: Profile) -> bool:
+    stamp = read_stamp()
+    if stamp is None:
+        return False
+    stamped, digest, python = stamp
+    current = digest == digest_of(stamped) and python == python_tag()
+    return current and stamped in (profile, Profile.DEV) and venv_works()
+
+
+def read_stamp() -> tuple[Profile, str, str] | None:
+    """Profile, digest and Python of the last whole install; None when there was none."""
     try:
         stamp = json.loads(STAMP.read_text())
-        stamped = Profile[stamp["profile"]]
-        current = stamp["digest"] == digest_of(stamped) and stamp["python"] == python_tag()
-    except (OSError, ValueError, KeyError):
-        return False
-    return current and stamped in (profile, Profile.DEV) and venv_works()
+        return Profile[stamp["profile"]], stamp["digest"], stamp["python"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def digest_of(profile: Profile) -> str:

@@ -72,6 +72,18 @@ def test_a_half_done_venv_is_made_anew(empty_venv: Path, installs: list[list[str
     assert venv.venv_works()
 
 
+@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"profile": "NONE"}'])
+def test_a_venv_that_nobody_vouches_for_is_made_anew(
+    empty_venv: Path, installs: list[list[str]], content: str | None
+) -> None:
+    venv.ensure_venv(venv.Profile.RUN)
+    left = empty_venv / "left-over"
+    left.touch()
+    venv.STAMP.unlink() if content is None else venv.STAMP.write_text(content)
+    venv.ensure_venv(venv.Profile.RUN)
+    assert not left.exists() and venv.is_ready(venv.Profile.RUN)
+
+
 def test_an_interrupted_install_leaves_no_stamp(empty_venv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_arguments: list[str]) -> None:
         raise KeyboardInterrupt
