@@ -38,11 +38,15 @@ class NewToken:
     secret: str
 
 
+def new_password() -> str:
+    """Four groups that can be read aloud and typed, 96 bits in all."""
+    return "-".join(secrets.token_hex(3) for _group in range(4))
+
+
 def make_user(request: Request, fields: Mapping[str, Any]) -> NewUser:
     """A new account; 409 `username-taken` or `email-taken`."""
     chosen = fields.get("password")
-    # Four groups that can be read aloud and typed, 96 bits in all.
-    password = chosen or "-".join(secrets.token_hex(3) for _group in range(4))
+    password = chosen or new_password()
     user = User(username=fields["username"], **_columns(fields))
     user.set_password(password)
     with transaction.atomic():

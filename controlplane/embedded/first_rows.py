@@ -1,12 +1,12 @@
 """The rows without which nobody can sign in and no agent can enrol; safe to repeat at every start."""
 
-import secrets
 from datetime import timedelta
 
 from django.core.management import call_command
 from django.db import transaction
 
 from controlplane.accounts.models import Membership, Role, Team, TeamRole, User
+from controlplane.accounts.operations import new_password
 from controlplane.base import clock
 from controlplane.base.models import Cluster
 from controlplane.embedded.state import StateFolder, write_private
@@ -34,8 +34,7 @@ def make_admin(state: StateFolder) -> str | None:
     team, _ = Team.objects.get_or_create(slug=DEFAULT_TEAM, defaults={"name": "Default"})
     if User.objects.filter(role=Role.ADMIN, is_active=True).exists():
         return None
-    # Four groups that can be read aloud and typed, 96 bits in all.
-    password = "-".join(secrets.token_hex(3) for _ in range(4))
+    password = new_password()
     write_private(state.admin_password, password + "\n")
     with transaction.atomic():
         user, _ = User.objects.get_or_create(username=ADMIN)
