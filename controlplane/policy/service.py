@@ -11,6 +11,7 @@ from controlplane.accounts.audit import SYSTEM, record
 from controlplane.accounts.models import User
 from controlplane.base.tx import Topic, after_commit
 from controlplane.policy.active import ActivePolicy
+from controlplane.policy.document import PolicyDocument
 from controlplane.policy.models import PolicyVersion
 from controlplane.policy.reading import read_document
 
@@ -31,9 +32,7 @@ def activate(text: str, *, author: User | None, reason: str) -> PolicyVersion:
     document = read_document(text)
     with transaction.atomic():
         _lock()
-        return _store(
-            text, author=author, reason=reason, apply=lambda number: _tell(ActivePolicy(number, document))
-        )
+        return _store(text, document, author=author, reason=reason)
 
 
 def activate_first(text: str, *, reason: str) -> PolicyVersion | None:
@@ -43,9 +42,7 @@ def activate_first(text: str, *, reason: str) -> PolicyVersion | None:
         _lock()
         if PolicyVersion.objects.exists():
             return None
-        return _store(
-            text, author=None, reason=reason, apply=lambda number: _tell(ActivePolicy(number, document))
-        )
+        return _store(text, document, author=None, reason=reason)
 
 
 def _lock() -> None:
@@ -53,7 +50,7 @@ def _lock() -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ACTIVATION_LOCK])
 
 
-def _store(text: str, *, author: User | None, reason: str, apply: Callable[[int], None]) -> PolicyVersion:
+def _store(text: str, document: PolicyDocument, *, author: User | None, reason: str) -> PolicyVersion:
     number = (PolicyVersion.objects.aggregate(last=Max("number"))["last"] or 0) + 1
     PolicyVersion.objects.filter(active=True).update(active=False)
     version = PolicyVersion.objects.create(
@@ -64,13 +61,9 @@ def _store(text: str, *, author: User | None, reason: str, apply: Callable[[int]
         reason=reason,
         active=True,
     )
-    apply(number)
+    for follower in _followers:
+        follower(ActivePolicy(number, document))
     record(author or SYSTEM, "policy-activate", target=("policy", number), details={"reason": reason})
     after_commit(Topic.CYCLE_WAKE)
     after_commit(Topic.HINT, ("queues",))
     return version
-
-
-def _tell(active: ActivePolicy) -> None:
-    for follower in _followers:
-        follower(active)
