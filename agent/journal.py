@@ -119,7 +119,7 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        os.write(handle, data)
+        write_all(handle, data)
         if durable:
             os.fsync(handle)
     finally:
@@ -127,6 +127,13 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
     os.rename(temporary, path)
     if durable:
         _sync_folder(path.parent)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write every byte or raise: a nearly full disk takes a part and says so only in the count."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
 
 
 def _sync_folder(folder: Path) -> None:

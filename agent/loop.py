@@ -31,9 +31,10 @@ from agent.reconcile import (
     reconcile,
     silence_stops,
 )
-from agent.runners.base import Progress, Runner, RunnerError
+from agent.runners.base import Runner, RunnerError
 from agent.runners.environment import visible_devices
 from agent.task import Outcome, Record, TaskKey, key_of
+from agent.task_states import task_state, told_key
 from agent.transport import Backoff, Transport, TransportError
 
 logger = logging.getLogger("headrace.agent.loop")
@@ -130,8 +131,7 @@ class Agent:
                 next_tick_s = max(next_tick_s + self._interval_s, now_s + self._interval_s / 2)
                 patience_s = now_s + MEASURE_PATIENCE_S
                 self._measuring = True
-                self._collector.begin()
-                self._guard_silence()
+                self._begin_round()
             if self._is_due(now_s, patience_s, retry_s):
                 retry_s = self._report_or_delay(backoff)
             if retry_s is not None:
@@ -140,6 +140,14 @@ class Agent:
                 self._sleep_until(
                     next_tick_s, patience_s if self._measuring and self._primed else next_tick_s
                 )
+
+    def _begin_round(self) -> None:
+        """Whatever goes wrong here must not end the loop: the report itself is still due."""
+        try:
+            self._collector.begin()
+            self._guard_silence()
+        except Exception:
+            logger.exception("a round began badly")
 
     def _is_due(self, now_s: float, patience_s: float, retry_s: float | None) -> bool:
         """Report when measured, when a task changed, or when measuring takes too long - but never before the
@@ -252,12 +260,12 @@ class Agent:
             return
         actions = reconcile(self._tasks(), self._desired, past=self._past, observe_only=self._observe_only)
         for action in actions:
-            try:
+            try:  # the others must not wait for one that fails, and the next reply tries again
                 self._do(action)
-            except (
-                OSError
-            ) as error:  # a full disk, say: the others must not wait for it, and the next reply tries again
-                logger.warning("%s: %s", action, error)
+            except OSError as error:  # a full disk, say
+                self._complain(f"{type(action).__name__}: {error}")
+            except Exception:
+                logger.exception("%s failed", type(action).__name__)
 
     def _do(self, action: Action) -> None:
         match action:
@@ -346,11 +354,12 @@ class Agent:
             self._runner.stop(record)
 
     def _forget_task(self, key: TaskKey) -> None:
-        record = self._records.pop(key)
-        progress = self._runner.progress(record)
+        record = self._records[key]
+        self._runner.clear(record)  # first: what is written next may need the room
+        self._journal.spool(key, self._runner.progress(record).outcome)
+        del self._records[key]
         self._past.add(key)
         self._told.discard(key)
-        self._journal.spool(key, progress.outcome)
         self._runner.release(record)
         self._spooled[key] = record
         self._shipper.follow(key, self._runner.log_path(record), ended=True)
@@ -379,8 +388,11 @@ class Agent:
         self._past = self._journal.past_keys()
         for record in self._journal.read_all():
             self._records[record.key] = record
-            self._runner.adopt(record)
-            self._shipper.follow(record.key, self._runner.log_path(record), ended=self._is_ended(record))
+            try:
+                self._runner.adopt(record)
+                self._shipper.follow(record.key, self._runner.log_path(record), ended=self._is_ended(record))
+            except Exception:  # the other tasks are to be adopted all the same
+                logger.exception("placement %s could not be adopted", record.key.placement)
         for record in self._journal.spooled():
             self._spooled[record.key] = record
             self._shipper.follow(record.key, self._runner.log_path(record), ended=True)
@@ -395,6 +407,7 @@ class Agent:
         with self._lock:
             record = self._records.get(key)
             if record is not None and self._is_ended(record):
+                self._runner.clear(record)
                 self._shipper.follow(key, self._runner.log_path(record), ended=True)
                 self._settle()
         self._poke()
@@ -415,6 +428,10 @@ class Agent:
                 reply = self._transport.wake(epoch)
             except TransportError as error:
                 self._stopping.wait(backoff.next_s(error))
+                continue
+            except Exception:
+                logger.exception("waiting for news failed")
+                self._stopping.wait(backoff.next_s())
                 continue
             backoff.reset()
             self._obey_wake(reply)
@@ -437,36 +454,6 @@ class Agent:
         if text not in self._complaints:
             self._complaints.add(text)
             logger.warning("%s", text)
-
-
-def task_state(record: Record, progress: Progress) -> TaskState:
-    """A task as the server hears of it."""
-    key, outcome = record.key, progress.outcome
-    ended = outcome is not None
-    return TaskState(
-        placement=key.placement,
-        attempt=key.attempt,
-        fence=key.fence,
-        phase=TaskPhase.ENDED if ended else progress.phase or TaskPhase.PREPARING,
-        started_at_ms=(outcome.started_at_ms if outcome else None) or progress.started_at_ms,
-        ended_at_ms=outcome.ended_at_ms if outcome else None,
-        cpus=list(progress.cpus),
-        uid=record.uid,
-        pid=progress.pid,
-        adopted=progress.adopted,
-        exit_code=outcome.exit_code if outcome else None,
-        signal=outcome.signal if outcome else None,
-        reason=outcome.reason if outcome else None,
-        message=outcome.message if outcome else "",
-        log_bytes=progress.log_bytes or (outcome.log_bytes if outcome else 0),
-        memory_used_mib=progress.memory_used_mib,
-        cpu_used_milli=progress.cpu_used_milli,
-    )
-
-
-def told_key(state: TaskState) -> TaskKey:
-    """Which task a reported state is of."""
-    return TaskKey(state.placement, state.attempt, state.fence)
 
 
 def facts_digest(facts: Facts) -> str:

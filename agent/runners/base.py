@@ -60,8 +60,11 @@ class Runner(Protocol):
     def log_path(self, record: Record) -> Path:
         """Where the task's output lies."""
 
+    def clear(self, record: Record) -> None:
+        """The task has ended: remove its work folder; again is harmless."""
+
     def release(self, record: Record) -> None:
-        """The task is over and let go: free its user and remove its work folder."""
+        """The task is over and let go: free its user, leaving nothing of it behind."""
 
     def close(self) -> None:
         """Stop watching; jobs go on."""

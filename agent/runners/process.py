@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import marshal
 import os
 import py_compile
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +36,9 @@ from agent.runners.usage import Use, UseMeter, start_ticks
 from agent.runners.watcher import Watcher
 from agent.task import Outcome, Record, TaskKey
 
+logger = logging.getLogger("headrace.agent.runner")
 SHIM = Path(__file__).with_name("shim.py")
+SHIM_PARTS = ("leftovers.py", "shim.py")
 LOG_LIMIT_BYTES = 64 << 20
 NOFILE = 1 << 16
 NO_MEMORY_LIMIT = (
@@ -56,6 +60,7 @@ class Live:
     pid: int | None = None
     ticks: int = 0
     outcome: Outcome | None = None
+    unwritten: bool = False  # the outcome is not on disk yet
 
 
 class ProcessRunner:
@@ -70,6 +75,7 @@ class ProcessRunner:
         self._boot_id = boot_id(Path("/"))
         self._live: dict[TaskKey, Live] = {}
         self._use: dict[TaskKey, Use] = {}
+        self._seen: dict[TaskKey, Progress] = {}
         self._meter = UseMeter()
         self._groups = JobGroups.open()
         status, uid_map = Path("/proc/self/status").read_text(), Path("/proc/self/uid_map").read_text()
@@ -125,7 +131,9 @@ class ProcessRunner:
         live = self._live.get(record.key)
         if live is None or (live.process is None and live.pid is None and not (folder / "start").exists()):
             if not (folder / "exit").exists():
-                write_exit(folder, ExitReason.STOPPED, "stopped before it was started")
+                self._conclude(
+                    record, live or Live(adopted=True), ExitReason.STOPPED, "stopped before it was started"
+                )
             self._changed(record.key)
             return
         listening = (folder / "started").exists() and self._find_supervisor(record, live)
@@ -133,9 +141,19 @@ class ProcessRunner:
             os.kill(live.pid, signal.SIGTERM)
 
     def progress(self, record: Record) -> Progress:
+        """Never raises: one task's trouble must not keep the others from being reported."""
+        try:
+            self._seen[record.key] = self._progress(record)
+        except Exception:
+            logger.exception("placement %s could not be looked at", record.key.placement)
+        return self._seen.get(record.key, Progress(phase=TaskPhase.PREPARING))
+
+    def _progress(self, record: Record) -> Progress:
         """Read the task's files; a supervisor that died without a word means a lost process."""
         folder = self._journal.folder(record.key)
         live = self._live.get(record.key) or Live(adopted=True)
+        if live.unwritten:
+            self._write_down(record, live)
         outcome = live.outcome or read_exit(folder, record) or self._lost(record, live, folder)
         started = read_facts(folder / "started")
         log_bytes = size_of(folder / "log")
@@ -165,9 +183,14 @@ class ProcessRunner:
         """The log beside the record."""
         return self._journal.folder(record.key) / "log"
 
+    def clear(self, record: Record) -> None:
+        """A job that filled the disk gives the room back before anybody writes of its end."""
+        remove_tree(self._home(record.key))
+
     def release(self, record: Record) -> None:
         """Remove the work folder before the uid can go to another job."""
         live = self._live.pop(record.key, None)
+        self._seen.pop(record.key, None)
         if live is not None and live.process is not None:
             live.process.poll()
         remove_tree(self._home(record.key))
@@ -294,10 +317,36 @@ class ProcessRunner:
             if same_boot:
                 kill_leftovers(folder, record)
         ended = read_exit(folder, record)  # it may have written its last word between our two looks
-        if ended is None:
-            write_exit(folder, reason, message)
-            ended = read_exit(folder, record)
-        return ended
+        return ended or self._conclude(record, live, reason, message)
+
+    def _conclude(self, record: Record, live: Live, reason: ExitReason, message: str) -> Outcome:
+        """Say how a task ended in its supervisor's stead; known from now on, written down as soon as the disk
+        takes it.
+        """
+        folder = self._journal.folder(record.key)
+        outcome = Outcome(
+            reason=reason,
+            ended_at_ms=time.time_ns() // 1_000_000,
+            message=message,
+            log_bytes=size_of(folder / "log"),
+            started_at_ms=number(read_facts(folder / "started").get("started_at_ms")),
+        )
+        live.outcome, live.unwritten = outcome, True
+        self._live[record.key] = live
+        self._write_down(record, live)
+        return outcome
+
+    def _write_down(self, record: Record, live: Live) -> None:
+        outcome = live.outcome
+        if outcome is None:
+            return
+        folder = self._journal.folder(record.key)
+        try:
+            write_exit(folder, outcome.reason, outcome.message, ended_at_ms=outcome.ended_at_ms)
+        except OSError as error:
+            logger.warning("the end of placement %s is not on disk yet: %s", record.key.placement, error)
+        else:
+            live.unwritten = False
 
     def _explain(self, record: Record, outcome: Outcome) -> Outcome:
         killed = self._groups is not None and self._groups.killed_for_memory(record.key.folder)
@@ -317,12 +366,13 @@ class ProcessRunner:
 
 def compiled_shim(state_dir: Path) -> str:
     """The supervisor's program, compiled once: every start saves that time."""
-    target = state_dir / "shim.pyc"
     try:
-        py_compile.compile(str(SHIM), cfile=str(target), doraise=True)
+        for part in SHIM_PARTS:
+            target = (state_dir / part).with_suffix(".pyc")
+            py_compile.compile(str(SHIM.with_name(part)), cfile=str(target), doraise=True)
     except (OSError, py_compile.PyCompileError):
         return str(SHIM)
-    return str(target)
+    return str(state_dir / "shim.pyc")
 
 
 def choose_jobs_dir(state_dir: Path, wanted: Path | None, *, isolates: bool) -> Path:

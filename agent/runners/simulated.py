@@ -163,6 +163,9 @@ class SimRunner:
         """Beside the record."""
         return self._journal.folder(record.key) / "log"
 
+    def clear(self, record: Record) -> None:
+        """Nothing to do: there is no work folder."""
+
     def release(self, record: Record) -> None:
         """Gone."""
         self._tasks.pop(record.key, None)

@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+from agent.journal import write_all
 from agent.protocol import ExitReason
 from agent.task import Outcome, Record
 
@@ -52,9 +53,10 @@ def read_exit(folder: Path, record: Record) -> Outcome | None:
     )
 
 
-def write_exit(folder: Path, reason: ExitReason, message: str) -> None:
+def write_exit(folder: Path, reason: ExitReason, message: str, *, ended_at_ms: int | None = None) -> None:
     """Write a last word in a supervisor's stead."""
-    text = f"reason={reason}\nexit_code=\nsignal=\nended_at_ms={time.time_ns() // 1_000_000}\nmessage={message}\n"
+    at_ms = ended_at_ms or time.time_ns() // 1_000_000
+    text = f"reason={reason}\nexit_code=\nsignal=\nended_at_ms={at_ms}\nmessage={message}\n"
     write_private(folder / "exit", text.encode("utf-8", "replace"))
 
 
@@ -62,14 +64,19 @@ def write_private(path: Path, data: bytes) -> None:
     """Write a file that only the agent's user can read; the reader sees it whole."""
     temporary = path.with_name(f".{path.name}.new")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    os.write(handle, data)
-    os.close(handle)
+    try:
+        write_all(handle, data)
+    finally:
+        os.close(handle)
     os.rename(temporary, path)
 
 
 def number(text: str | None) -> int | None:
     """An integer, or None for empty and foreign text."""
-    return int(text) if text and text.lstrip("-").isdigit() else None
+    try:
+        return int(text) if text else None
+    except ValueError:
+        return None
 
 
 def size_of(path: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import selectors
 import threading
@@ -9,6 +10,7 @@ from collections.abc import Callable
 
 from agent.task import TaskKey
 
+logger = logging.getLogger("headrace.agent.watcher")
 POLL_S = 0.5
 
 
@@ -37,7 +39,7 @@ class Watcher:
         try:
             self._register(os.pidfd_open(pid), key)
         except ProcessLookupError:
-            self._changed(key)
+            self._tell(key)
         except (OSError, AttributeError):
             with self._lock:
                 self._polled[pid] = key
@@ -78,11 +80,17 @@ class Watcher:
         with self._lock:
             self._selector.unregister(event.fd)
         os.close(event.fd)
-        self._changed(event.data)
+        self._tell(event.data)
 
     def _poll_processes(self) -> None:
         gone = [pid for pid in self._polled if not os.path.exists(f"/proc/{pid}")]
         for pid in gone:
             with self._lock:
                 key = self._polled.pop(pid)
+            self._tell(key)
+
+    def _tell(self, key: TaskKey) -> None:
+        try:
             self._changed(key)
+        except Exception:  # the thread serves all tasks; the next report looks at this one again
+            logger.exception("news of placement %s could not be handled", key.placement)
