@@ -16,19 +16,23 @@ import signal
 import sys
 import time
 
-PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = (
-    1,
-    24,
-    36,
-    38,
-    47,
-)
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # python -I leaves it out
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent.runners.leftovers import kill_user, survivors
+else:
+    from leftovers import kill_user, survivors
+
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER = 1, 24, 36
+PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 38, 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 CAPABILITY_VERSION_3 = 0x20080522
 LAST_CAPABILITY_EVER = 63
 ALREADY_STARTED = 75
 DRAIN_S = 1.0
 KILL_PATIENCE_S = 30.0
+LAST_WORD_PATIENCE_S = 3600.0
+LONGEST_WAIT_S = 3600.0
 CHUNK = 65536
 KILL_PAUSE_MS = 20
 libc = ctypes.CDLL(None, use_errno=True)
@@ -90,8 +94,14 @@ def claim(directory: str) -> bool:
         return False
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as source:
         boot_id = source.read().strip()
-    os.write(handle, lines({"pid": os.getpid(), "start_ticks": start_ticks(os.getpid()), "boot_id": boot_id}))
-    os.close(handle)
+    facts = {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid()), "boot_id": boot_id}
+    try:
+        write_all(handle, lines(facts))
+    except OSError:
+        os.unlink(f"{directory}/start")  # nothing has started, and half a name is worse than none
+        raise
+    finally:
+        os.close(handle)
     return True
 
 
@@ -114,10 +124,18 @@ def lines(facts: dict) -> bytes:
 def write_whole(path: str, facts: dict) -> None:
     """Write a small file so that a reader sees all of it or nothing, also after a power cut."""
     handle = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    os.write(handle, lines(facts))
-    os.fsync(handle)
-    os.close(handle)
+    try:
+        write_all(handle, lines(facts))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
     os.rename(f"{path}.new", path)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write every byte or raise: a nearly full disk takes a part and says so only in the count."""
+    while data:
+        data = data[os.write(handle, data) :]
 
 
 def prctl(option: int, *arguments: int) -> int:
@@ -277,6 +295,7 @@ def drop_rights(spec: dict) -> None:
     for capability in range(LAST_CAPABILITY_EVER + 1):
         prctl(PR_CAPBSET_DROP, capability)
     if spec["uid"] is not None:
+        os.fchown(1, spec["uid"], spec["uid"])  # else the job could not open /dev/stderr and the like
         os.setgroups([])
         os.setresgid(spec["uid"], spec["uid"], spec["uid"])
         os.setresuid(spec["uid"], spec["uid"], spec["uid"])
@@ -313,10 +332,11 @@ def watch(job: Job) -> None:
     drain(job)
 
 
-def next_timeout_ms(job: Job) -> int | None:
-    """Time until the next deadline; None = none is set."""
+def next_timeout_ms(job: Job) -> int:
+    """Time until the next deadline, or less: poll() takes no more than 24 days."""
     deadlines = [at for at in (job.kill_at, job.limit_at) if at is not None]
-    return max(0, int((min(deadlines) - time.monotonic()) * 1000) + 1) if deadlines else None
+    left_s = min(deadlines, default=LONGEST_WAIT_S + time.monotonic()) - time.monotonic()
+    return max(0, int(min(left_s, LONGEST_WAIT_S) * 1000) + 1)
 
 
 def on_signals(job: Job) -> None:
@@ -389,55 +409,14 @@ def kill_rest(job: Job) -> None:
 
 def kill_all(job: Job) -> bool:
     """Kill every descendant and, with a user of its own, every process of that user; True if any was left."""
+    struck = job.spec["uid"] is None or kill_user(job.spec["uid"])
     victims = survivors(os.getpid(), job.spec["uid"])
-    if victims and job.spec["uid"] is not None:
-        kill_user(job.spec["uid"])
     for pid in victims:
         try:
             os.kill(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             continue
-    return bool(victims)
-
-
-def kill_user(uid: int) -> None:
-    """Kill all processes of a user at one stroke, which no fork can outrun: as that user, kill(-1) spares
-    only the caller.
-    """
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.setresuid(uid, uid, uid)
-            os.kill(-1, signal.SIGKILL)
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
-
-
-def survivors(root: int, uid: int | None) -> list[int]:
-    """Live processes below `root` or owned by `uid`; zombies do not count."""
-    parents: dict[int, int] = {}
-    owned: list[int] = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as source:
-                state, parent = source.read().rpartition(")")[2].split()[:2]
-            owner = os.stat(f"/proc/{name}").st_uid if uid is not None else -1
-        except (OSError, ValueError):
-            continue
-        if state != "Z":
-            parents[int(name)] = int(parent)
-            if owner == uid:
-                owned.append(int(name))
-    below = {root}
-    grew = True
-    while grew:
-        fresh = {pid for pid, parent in parents.items() if parent in below and pid not in below}
-        below |= fresh
-        grew = bool(fresh)
-    return sorted((below | set(owned)) - {root})
+    return bool(victims) or not struck
 
 
 def copy_output(job: Job) -> bool:
@@ -473,7 +452,10 @@ def drain(job: Job) -> None:
 def finish(job: Job) -> None:
     """Write how the job ended; the log is on disk before that."""
     if job.log >= 0:
-        os.fsync(job.log)
+        try:
+            os.fsync(job.log)
+        except OSError as error:
+            job.message = job.message or f"log could not be written: {error.strerror}"
     status = job.status
     signalled = status is not None and os.WIFSIGNALED(status)
     facts = {
@@ -483,7 +465,16 @@ def finish(job: Job) -> None:
         "ended_at_ms": time.time_ns() // 1_000_000,
         "message": job.message,
     }
-    write_whole(f"{job.directory}/exit", facts)
+    deadline = time.monotonic() + LAST_WORD_PATIENCE_S
+    while True:
+        try:
+            return write_whole(f"{job.directory}/exit", facts)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+        # The job is over, so its files may go: often it was they that filled the disk.
+        os.spawnv(os.P_WAIT, "/bin/rm", ["rm", "-rf", "--", job.spec["home"]])
+        select.poll().poll(1000)
 
 
 if __name__ == "__main__":
