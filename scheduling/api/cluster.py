@@ -80,7 +80,9 @@ class FitsView(APIView):
     @extend_schema(operation_id="device_fits", responses=FitsSerializer)
     def get(self, request: Request, device_id: int) -> Response:
         fit, ids = _fits(live_view(), device_id)
-        jobs = visible_to(signed_in(request), Job.objects.filter(pk__in=ids)).select_related("queue").in_bulk()
+        jobs = (
+            visible_to(signed_in(request), Job.objects.filter(pk__in=ids)).select_related("queue").in_bulk()
+        )
         found = [{"id": pk, "name": jobs[pk].name, "queue": jobs[pk].queue.name} for pk in ids if pk in jobs]
         largest = {"alone_mib": fit.alone_mib, "shared_mib": fit.shared_mib}
         code = None if fit.code is None else fit.code.value
