@@ -7,6 +7,7 @@ log is still on its way,
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,8 +15,11 @@ from pathlib import Path
 
 import msgspec
 
+from agent.fact_files import number, read_facts
+from agent.protocol import Assignment, Want
 from agent.task import Outcome, Record, TaskKey
 
+logger = logging.getLogger("headrace.agent.journal")
 KEPT_OUTCOMES = 4096
 
 
@@ -56,7 +60,9 @@ class Journal:
         write_atomic(folder / "record.json", msgspec.json.encode(record), durable=self._durable)
 
     def read_all(self) -> list[Record]:
-        """All live records; a folder without a readable one never started anything and is removed."""
+        """All live records. A damaged one is rebuilt if something started there; else nothing did, and its folder
+        is removed.
+        """
         return list(self._records(self.tasks_dir))
 
     def spooled(self) -> list[Record]:
@@ -107,10 +113,15 @@ class Journal:
         for entry in sorted(folder.iterdir()):
             try:
                 record = msgspec.json.decode((entry / "record.json").read_bytes(), type=Record)
-            except (OSError, msgspec.MsgspecError):
+            except (OSError, msgspec.MsgspecError) as error:
                 if not (entry / "start").exists():
                     shutil.rmtree(entry, ignore_errors=True)
-                continue
+                    continue
+                logger.warning("%s/record.json is damaged: %s", entry.name, error)
+                rebuilt = _rebuild(entry)
+                if rebuilt is None:
+                    continue
+                record = rebuilt
             yield record
 
 
@@ -144,8 +155,33 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def _rebuild(folder: Path) -> Record | None:
+    """Enough of a damaged record to watch and to stop what runs: its key is the folder's name, its user and
+    boot are in the supervisor's start file.
+    """
+    key = _parse_key(folder.name)
+    if key is None:
+        return None
+    start = read_facts(folder / "start")
+    assignment = Assignment(
+        *(key.placement, 0, key.attempt, key.fence, Want.RUN),
+        name="",
+        command=[],
+        env={},
+        cpus=[],
+        memory_mib=None,
+        devices=[],
+    )
+    return Record(
+        assignment=assignment,
+        boot_id=start.get("boot_id", ""),
+        created_at_ms=int((folder / "start").stat().st_mtime * 1000),
+        uid=number(start.get("uid")),
+    )
+
+
 def _parse_key(name: str) -> TaskKey | None:
     parts = name.split("-")
-    if len(parts) != 3 or not all(part.isdigit() for part in parts):
+    if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
         return None
     return TaskKey(*(int(part) for part in parts))

@@ -396,6 +396,10 @@ class Agent:
         for record in self._journal.spooled():
             self._spooled[record.key] = record
             self._shipper.follow(record.key, self._runner.log_path(record), ended=True)
+        try:
+            self._runner.sweep(self._records.keys())
+        except OSError as error:
+            logger.warning("work folders could not be swept: %s", error)
         if self._records:
             logger.info("adopted %d tasks of an earlier run", len(self._records))
 

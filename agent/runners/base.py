@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -47,6 +47,9 @@ class Runner(Protocol):
 
     def adopt(self, record: Record) -> None:
         """Take up a task of an earlier run of the agent."""
+
+    def sweep(self, known: Collection[TaskKey]) -> None:
+        """Remove what tasks that nobody knows any more left behind; once, after all were adopted."""
 
     def stop(self, record: Record) -> None:
         """Ask a task to end; again is harmless."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import logging
 import os
 import pwd
 import shutil
+import subprocess
 from collections.abc import Collection
 from pathlib import Path
 
 from agent.runners.base import RunnerError
 
+logger = logging.getLogger("headrace.agent.identity")
+REMOVE_PATIENCE_S = 120.0
 FIRST_UID = 61184
 LAST_UID = 65519
 LOCK_DIR = Path("/run/headrace-uids")
@@ -73,6 +78,14 @@ class UserPool:
         """The lock's descriptor, to be inherited by the supervisor of the job."""
         return self._locks.get(uid)
 
+    def is_free(self, uid: int) -> bool:
+        """Whether it is one of the range that no job holds, of this agent or another."""
+        if not FIRST_UID <= uid <= LAST_UID or uid in self._locks or uid in running_uids():
+            return False
+        free = self.hold(uid)
+        self.give_back(uid)
+        return free
+
     def give_back(self, uid: int) -> None:
         """The uid's job is over, its processes are dead and its files removed."""
         handle = self._locks.pop(uid, None)
@@ -121,9 +134,27 @@ def sweep_shared_folders(
 def remove_tree(path: Path) -> None:
     """Remove a file or folder without following links; what cannot be removed stays."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(RecursionError):
+            shutil.rmtree(path, ignore_errors=True)
+        if os.path.lexists(path):
+            _remove_deep(path)
     else:
         try:
             path.unlink(missing_ok=True)
         except OSError:
             return
+
+
+def _remove_deep(path: Path) -> None:
+    """A tree too deep for recursion; `rm` walks it without."""
+    try:
+        subprocess.run(
+            ["rm", "-rf", "--", str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=REMOVE_PATIENCE_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        logger.warning("%s could not be removed: %s", path, error)

@@ -8,13 +8,16 @@ import logging
 import marshal
 import os
 import py_compile
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.fact_files import number, read_facts
 from agent.host.machine import boot_id
 from agent.journal import Journal
 from agent.protocol import Assignment, ExitReason, TaskPhase
@@ -24,9 +27,7 @@ from agent.runners.environment import job_environment
 from agent.runners.identity import UserPool, can_isolate, remove_tree, sweep_shared_folders
 from agent.runners.task_files import (
     is_fresh_claim,
-    number,
     read_exit,
-    read_facts,
     size_of,
     tail,
     write_exit,
@@ -39,6 +40,7 @@ from agent.task import Outcome, Record, TaskKey
 logger = logging.getLogger("headrace.agent.runner")
 SHIM = Path(__file__).with_name("shim.py")
 SHIM_PARTS = ("leftovers.py", "shim.py")
+HOME_NAME = re.compile(r"[0-9]+-[0-9]+")
 LOG_LIMIT_BYTES = 64 << 20
 NOFILE = 1 << 16
 NO_MEMORY_LIMIT = (
@@ -82,6 +84,7 @@ class ProcessRunner:
         self.isolates_users = can_isolate(status, uid_map, euid=os.geteuid())
         self._users = (users or UserPool()) if self.isolates_users else None
         self._jobs_dir = choose_jobs_dir(journal.state_dir, jobs_dir, isolates=self.isolates_users)
+        self._jobs_dir_is_ours = jobs_dir is None
         self._shim = compiled_shim(journal.state_dir)
         self._watcher = Watcher(self._changed)
         self.on_change: OnChange = lambda key: None
@@ -120,6 +123,16 @@ class ProcessRunner:
             and start_ticks(live.pid) == live.ticks
         ):
             self._watcher.watch_process(record.key, live.pid)
+
+    def sweep(self, known: Collection[TaskKey]) -> None:
+        """Work folders of no known task are what a cut short removal or a lost record left."""
+        kept = {self._home(key).name for key in known}
+        for entry in list(os.scandir(self._jobs_dir)):
+            if HOME_NAME.fullmatch(entry.name) and entry.name not in kept:
+                owner = entry.stat(follow_symlinks=False).st_uid
+                ours = self._users.is_free(owner) if self._users else self._jobs_dir_is_ours
+                if ours:
+                    remove_tree(Path(entry.path))
 
     def stop(self, record: Record) -> None:
         """Leave the wish on disk, then signal the supervisor once it is surely listening; else it reads the

@@ -61,7 +61,7 @@ def main(directory: str, notify: int) -> int:
     """Supervise the job described in `directory` to its end."""
     with open(f"{directory}/spec", "rb") as source:
         job = Job(directory, marshal.load(source))
-    if not claim(directory):
+    if not claim(job):
         return ALREADY_STARTED
     os.unlink(f"{directory}/spec")  # it holds the job's environment
     try:
@@ -86,19 +86,21 @@ def supervise(job: Job, notify: int) -> None:
         watch(job)
 
 
-def claim(directory: str) -> bool:
+def claim(job: Job) -> bool:
     """Become the only supervisor of this task; the record names us, so that the agent can find us again."""
+    path = f"{job.directory}/start"
     try:
-        handle = os.open(f"{directory}/start", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         return False
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as source:
         boot_id = source.read().strip()
     facts = {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid()), "boot_id": boot_id}
+    facts["uid"] = "" if job.spec["uid"] is None else job.spec["uid"]
     try:
         write_all(handle, lines(facts))
     except OSError:
-        os.unlink(f"{directory}/start")  # nothing has started, and half a name is worse than none
+        os.unlink(path)  # nothing has started, and half a name is worse than none
         raise
     finally:
         os.close(handle)

@@ -10,14 +10,15 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.fact_files import number, read_facts
 from agent.journal import Journal
 from agent.protocol import Assignment, ExitReason, TaskPhase
 from agent.runners.base import OnChange, Progress
-from agent.runners.task_files import number, read_exit, read_facts, size_of, write_exit, write_private
+from agent.runners.task_files import read_exit, size_of, write_exit, write_private
 from agent.simulation_spec import SimNode
 from agent.task import Outcome, Record, TaskKey
 
@@ -127,6 +128,9 @@ class SimRunner:
         self._tasks[record.key] = task
         if task.outcome is None:
             self._schedule(task)
+
+    def sweep(self, known: Collection[TaskKey]) -> None:
+        """Nothing to do: there are no work folders."""
 
     def stop(self, record: Record) -> None:
         """End soon, as a job that heeds SIGTERM."""

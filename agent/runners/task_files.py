@@ -6,20 +6,12 @@ import os
 import time
 from pathlib import Path
 
+from agent.fact_files import number, read_facts
 from agent.journal import write_all
 from agent.protocol import ExitReason
 from agent.task import Outcome, Record
 
 CLAIM_PATIENCE_S = 5.0
-
-
-def read_facts(path: Path) -> dict[str, str]:
-    """`key=value` lines of a supervisor's file; empty if there is none."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
 def is_fresh_claim(path: Path) -> bool:
@@ -69,14 +61,6 @@ def write_private(path: Path, data: bytes) -> None:
     finally:
         os.close(handle)
     os.rename(temporary, path)
-
-
-def number(text: str | None) -> int | None:
-    """An integer, or None for empty and foreign text."""
-    try:
-        return int(text) if text else None
-    except ValueError:
-        return None
 
 
 def size_of(path: Path) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.runners.task_files import number, read_facts
+from agent.fact_files import number, read_facts
 from agent.runners.usage import start_ticks
 from tests.agent.server import ControlPlane, eventually
 

@@ -2,22 +2,26 @@
 
 import os
 import resource
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from agent.fact_files import read_facts
 from agent.host.machine import boot_id
 from agent.journal import Journal, write_atomic
 from agent.protocol import ExitReason, TaskPhase
+from agent.runners.identity import remove_tree
 from agent.runners.process import ProcessRunner
-from agent.runners.task_files import read_facts, write_private
+from agent.runners.task_files import write_private
 from agent.runners.watcher import Watcher
 from agent.task import Record, TaskKey
 from tests.agent.conftest import AgentProcess
 from tests.agent.server import ControlPlane, assignment, eventually
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give jobs users of their own")
 DEAD = f"pid=1\nstart_ticks=3\nboot_id={boot_id(Path('/'))}\n"
 
 
@@ -98,3 +102,43 @@ def test_an_ended_jobs_folder_goes_before_it_is_let_go(server: ControlPlane, age
     server.wait_task(1, TaskPhase.ENDED)
     eventually(lambda: not list((agent.folder / "jobs").iterdir()))
     assert list(agent.state.glob("tasks/*/exit"))
+
+
+def test_a_tree_too_deep_for_recursion_is_removed(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    handle = os.open(top, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=handle)
+        below = os.open("d", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = below
+    os.close(handle)
+    remove_tree(top)
+    assert not top.exists()
+
+
+@needs_root
+def test_work_folders_of_no_task_are_swept(runner: ProcessRunner, folder: Path) -> None:
+    jobs = folder / "jobs"
+    for name in ("1-1", "2-1", "other"):
+        (jobs / name).mkdir()
+        os.chown(jobs / name, 61184 + os.getpid() % 4000, -1)
+    runner.sweep({record().key})
+    assert sorted(os.listdir(jobs)) == ["1-1", "other"]
+
+
+def test_a_job_whose_record_is_damaged_is_found_again(server: ControlPlane, agent: AgentProcess) -> None:
+    agent.start()
+    wanted = assignment(1, "sh", "-c", "echo up; sleep 600")
+    server.want(wanted)
+    before = server.wait_task(1, TaskPhase.RUNNING)
+    agent.end(signal.SIGKILL)
+    (agent.state / "tasks/1-1-1/record.json").write_bytes(b"\x00" * 40)
+    agent.start()
+    eventually(lambda: (s := server.task(1, TaskPhase.RUNNING)) and s.adopted)
+    after = server.wait_task(1, TaskPhase.RUNNING)
+    assert (after.pid, after.uid) == (before.pid, before.uid)
+    server.want()
+    state = server.wait_task(1, TaskPhase.ENDED)
+    assert state.reason is ExitReason.STOPPED and not Path(f"/proc/{before.pid}").exists()

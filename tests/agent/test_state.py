@@ -37,8 +37,9 @@ def test_a_half_made_folder_is_removed_unless_something_started_there(tmp_path: 
     for name in ("1-1-1", "2-1-1"):
         (tmp_path / "tasks" / name).mkdir()
         (tmp_path / "tasks" / name / "record.json").write_text('{"assig')
-    (tmp_path / "tasks/2-1-1/start").write_text("pid=1")
-    assert journal.read_all() == []
+    (tmp_path / "tasks/2-1-1/start").write_text("pid=1\nboot_id=b\nuid=61200\n")
+    (rebuilt,) = journal.read_all()
+    assert (rebuilt.key, rebuilt.uid, rebuilt.boot_id) == (TaskKey(2, 1, 1), 61200, "b")
     assert sorted(os.listdir(tmp_path / "tasks")) == ["2-1-1"]
 
 
