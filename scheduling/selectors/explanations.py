@@ -65,7 +65,14 @@ def _explain_pending(job: Job) -> dict[str, Any]:
     view = explain_refusal(live_view(), refusal, pending_job(job), spec)
     if paused:
         view["sentence"] = plain_sentence("paused").as_json()
-    return {**view, "decided_at": stored.updated_at, "since": stored.since, "cycle": stored.cycle_id}
+    # The reason belongs to the shape and may be older than this job.
+    waits_since = job.pending_since or job.submitted_at
+    return {
+        **view,
+        "decided_at": max(stored.updated_at, waits_since),
+        "since": max(stored.since, waits_since),
+        "cycle": stored.cycle_id,
+    }
 
 
 def explain_refusal(live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec) -> dict[str, Any]:

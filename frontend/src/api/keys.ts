@@ -33,6 +33,8 @@ const STALE_BY_TOPIC: Record<string, readonly string[]> = {
 /** The prefixes of cached answers that a hint makes old. */
 export function staleKeys(hint: Hint): readonly (readonly unknown[])[] {
   const [topic, id] = hint;
+  // The server dropped hints that this page was too slow to take: everything may be old.
+  if (topic === "resync") return [[]];
   const lists = (STALE_BY_TOPIC[topic] ?? []).map((name) => [name]);
   if ((topic === "job" || topic === "node") && typeof id === "number") return [[topic, id], ...lists];
   return lists.length > 0 ? lists : [[topic]];

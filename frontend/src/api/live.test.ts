@@ -96,5 +96,6 @@ describe("hints", () => {
     [["job", 7], [["job", 7]]],
     [["node", 3], [["node", 3], ["nodes"], ["device"]]],
     [["something-new"], [["something-new"]]],
+    [["resync"], [[]]],
   ])("%j", (hint, keys) => expect(staleKeys(hint)).toEqual(keys));
 });

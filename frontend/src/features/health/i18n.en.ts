@@ -25,6 +25,9 @@ export default {
     "device-recovered": "Five good checks in a row; waits for an operator to release it.",
     "device-unreadable": "No valid reading; drained, running jobs are not touched.",
     "device-missing": "Gone from the reports.",
+    "identity-claimed": "Another machine tried to enrol with this node's identity.",
+    "mass-silence": "Many nodes fell silent together; their silence does not count.",
+    "restored-backup": "The node last obeyed a newer plan than this server has, as after a restored backup. It changes nothing until an admin lets it obey.",
     "device-flapping": "Turned suspect {{times}} times within an hour.",
   },
 };

@@ -23,6 +23,9 @@ export default {
     "device-recovered": "连续五次检查正常，等待操作员解除。",
     "device-unreadable": "没有有效读数，已排空；运行中的作业不受影响。",
     "device-missing": "已从上报中消失。",
+    "identity-claimed": "另一台机器试图以此节点的身份注册。",
+    "mass-silence": "许多节点同时沉默，其沉默时间不计。",
+    "restored-backup": "该节点上次执行的计划比此服务器的更新（例如恢复备份之后）。在管理员准许之前，它不做任何改变。",
     "device-flapping": "一小时内变为可疑 {{times}} 次。",
   },
 };

@@ -17,8 +17,9 @@ export function lack(near: NearCandidate, t: Translate): string | undefined {
 export function Candidates({ near }: { near: readonly NearCandidate[] }) {
   const { t } = useTranslation();
   if (near.length === 0) return <p className="mut">{t("why.noCandidate")}</p>;
-  const rows: ScoredRow[] = near.map((one) => ({ key: one.node, name: one.node_name, terms: one.terms, score_ppm: one.score_ppm, note: lack(one, t) }));
-  const [first, second] = near;
+  const ranked = [...near].sort((a, b) => (b.score_ppm ?? -1) - (a.score_ppm ?? -1));
+  const rows: ScoredRow[] = ranked.map((one) => ({ key: one.node, name: one.node_name, terms: one.terms, score_ppm: one.score_ppm, note: lack(one, t) }));
+  const [first, second] = ranked;
   const lead = first?.score_ppm != null && second?.score_ppm != null ? first.score_ppm - second.score_ppm : null;
   return (
     <>
