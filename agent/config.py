@@ -13,10 +13,12 @@ from pathlib import Path
 
 import msgspec
 
+from agent.host.files import parse_cpu_list
 from agent.journal import write_atomic
 
 logger = logging.getLogger("headrace.agent.config")
 ENVIRONMENT_PREFIX = "HEADRACE_AGENT_"
+TRUE_WORDS, FALSE_WORDS = {"1", "true", "yes", "y", "on"}, {"0", "false", "no", "n", "off", ""}
 DEFAULT_STATE_DIR = "/var/lib/headrace-agent"
 
 
@@ -37,6 +39,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     observe_only: bool = False
     reserved_cpus: list[int] = []
     interval_s: int | None = None
+    max_processes: int = 4096
     machine_id: str | None = None
     hostname: str | None = None
     stop_jobs_on_exit: bool = False
@@ -66,9 +69,12 @@ def load_config(
     values |= _from_environment(environment)
     values |= {name: value for name, value in flags.items() if value is not None}
     try:
-        return msgspec.convert(values, Config, strict=False)
+        config = msgspec.convert(values, Config, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{file or 'settings'}: {error}") from error
+    if config.max_processes < 1:
+        raise ConfigError(f"max_processes: {config.max_processes} is too few; give at least 1")
+    return config
 
 
 def read_secret(path: Path) -> str:
@@ -113,12 +119,36 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def parse_setting(name: str, text: str) -> object:
-    """A setting given as text: `a=1,b=2` for labels, `0,1` for reserved CPUs."""
+    """A setting given as text: `a=1,b=2` for labels, `0-3,8` for reserved CPUs. What is not understood is
+    refused, for the default would be the opposite of what was wished.
+    """
     if name == "labels":
-        pairs = [part.partition("=") for part in text.split(",") if part]
-        return {key.strip(): value.strip() for key, _, value in pairs}
+        return _parse_labels(text)
     if name == "reserved_cpus":
-        return [int(part) for part in text.split(",") if part.strip().isdigit()]
+        return _parse_reserved_cpus(text)
     if name in ("observe_only", "stop_jobs_on_exit"):
-        return text.strip().lower() in ("1", "true", "yes", "on")
+        word = text.strip().lower()
+        if word not in TRUE_WORDS | FALSE_WORDS:
+            raise ConfigError(f"{name}: {text!r} is neither yes nor no; give true or false")
+        return word in TRUE_WORDS
     return text
+
+
+def _parse_labels(text: str) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    for key, mark, _ in pairs:
+        if not mark or not key.strip():
+            raise ConfigError(f"labels: {key!r} is no label; give NAME=VALUE,NAME=VALUE")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _parse_reserved_cpus(text: str) -> list[int]:
+    found: list[int] = []
+    for part in text.split(","):
+        cpus = parse_cpu_list(part)
+        if part.strip() and not cpus:
+            raise ConfigError(
+                f"reserved_cpus: {part!r} is no CPU list; give numbers and ranges such as 0-3,8"
+            )
+        found += cpus
+    return sorted(set(found))

@@ -15,6 +15,7 @@ from agent.protocol import EnrolRequest
 from agent.transport import Backoff, Refused, Transport, Unreachable
 
 PIN_MARK = "#sha256="
+DUPLICATE_MACHINE, NEEDS_APPROVAL = "duplicate-machine", "takeover-needs-approval"
 
 
 def enrol(
@@ -103,7 +104,12 @@ def pinned_ca(config: Config, pin: str | None) -> str | None:
 
 def explain_refusal(error: Refused) -> str:
     """What to do about a refused enrolment."""
-    if error.status == 409:
+    if error.code == NEEDS_APPROVAL:
+        return (
+            "enrolment refused: a silent node has this machine id. Keep its state folder, or let an admin create an"
+            f" enrolment token for that node. ({error})"
+        )
+    if error.code == DUPLICATE_MACHINE:
         return (
             "enrolment refused: a live node has this machine id (duplicate-machine). If this is a cloned image, give"
             f" it a new /etc/machine-id; if the node was reinstalled, let an admin approve the takeover. ({error})"

@@ -148,7 +148,7 @@ class Facts(msgspec.Struct, frozen=True):
     cpu_model: str | None
     cpus: list[Cpu]
     numa: list[Numa]
-    memory_mib: int
+    memory_mib: int | None
     mounts: list[Mount] = []
     runtimes: list[Runtime] = []
     devices: list[DeviceFacts] = []

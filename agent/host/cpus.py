@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from agent.host.files import parse_cpu_list, read_int, read_text
+from agent.host.files import parse_count, parse_cpu_list, read_int, read_text
 from agent.protocol import Cpu
 
 MODEL_KEYS = ("model name", "cpu model", "cpu", "machine", "hardware")
@@ -68,6 +68,7 @@ def _from_cpuinfo(root: Path) -> list[int]:
     numbers = []
     for line in (read_text(root / "proc/cpuinfo") or "").splitlines():
         key, _, value = line.partition(":")
-        if key.strip() == "processor" and value.strip().isdigit():
-            numbers.append(int(value))
+        number = parse_count(value.strip())
+        if key.strip() == "processor" and number is not None:
+            numbers.append(number)
     return numbers

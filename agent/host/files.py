@@ -27,9 +27,15 @@ def parse_cpu_list(text: str | None) -> list[int]:
     numbers: set[int] = set()
     for part in (text or "").replace("\n", ",").split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        low = parse_count(first)
+        high = parse_count(last) if dash else low
+        if low is None or high is None:
             continue
-        low, high = int(first), int(last or first)
         if low <= high < 1 << 16:
             numbers.update(range(low, high + 1))
     return sorted(numbers)
+
+
+def parse_count(text: str) -> int | None:
+    """A number in plain ASCII digits, or None; other scripts have digits, too, which no kernel writes."""
+    return int(text) if text.isascii() and text.isdecimal() else None

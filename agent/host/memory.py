@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agent.host.files import read_text
+from agent.host.files import parse_count, read_text
 from agent.protocol import NodeSample
 
 
@@ -14,19 +14,19 @@ def read_meminfo(root: Path) -> dict[str, int]:
     values = {}
     for line in (read_text(root / "proc/meminfo") or "").splitlines():
         key, _, rest = line.partition(":")
-        number = rest.split()[0] if rest.split() else ""
-        if number.isdigit():
-            values[key] = int(number) // 1024
+        number = parse_count(rest.split()[0]) if rest.split() else None
+        if number is not None:
+            values[key] = number // 1024
     return values
 
 
-def memory_mib(root: Path) -> int:
-    """Memory that jobs may use here: the machine's, or less where a cgroup limits us. 0 if the kernel says
-    nothing.
+def memory_mib(root: Path) -> int | None:
+    """Memory that jobs may use here: the machine's, or less where a cgroup limits us. None if the kernel
+    says nothing.
     """
-    total = read_meminfo(root).get("MemTotal", 0)
+    total = read_meminfo(root).get("MemTotal")
     limit = cgroup_limit_mib(root)
-    return min(total, limit) if limit is not None and total else total
+    return min(total, limit) if limit is not None and total is not None else total
 
 
 def cgroup_limit_mib(root: Path) -> int | None:
@@ -46,9 +46,9 @@ def _limits(base: Path, path: str, name: str) -> list[int]:
     found = []
     parts = [part for part in path.split("/") if part and part != ".."]
     for depth in range(len(parts) + 1):
-        text = read_text(base.joinpath(*parts[:depth]) / name)
-        if text and text.isdigit() and int(text) < 1 << 60:
-            found.append(int(text) >> 20)
+        limit = parse_count(read_text(base.joinpath(*parts[:depth]) / name) or "")
+        if limit is not None and limit < 1 << 60:
+            found.append(limit >> 20)
     return found
 
 
@@ -81,7 +81,7 @@ class UsageMeter:
         text = (read_text(self._root / "proc/loadavg") or "").split()
         try:
             return round(float(text[0]) * 1000)
-        except (IndexError, ValueError):
+        except (IndexError, ValueError, OverflowError):  # overflow: "inf"
             return None
 
     def _cpu_ticks(self) -> tuple[int, int, int] | None:
@@ -89,7 +89,8 @@ class UsageMeter:
         lines = (read_text(self._root / "proc/stat") or "").splitlines()
         if not lines or not lines[0].startswith("cpu "):
             return None
-        fields = [int(part) for part in lines[0].split()[1:9] if part.isdigit()]
+        counts = [parse_count(part) for part in lines[0].split()[1:9]]
+        fields = [count for count in counts if count is not None]
         idle = sum(fields[3:5])
         cores = sum(1 for line in lines[1:] if line.startswith("cpu"))
         return sum(fields) - idle, sum(fields), cores or os.cpu_count() or 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from agent.host.files import parse_cpu_list, read_int, read_text
+from agent.host.files import parse_count, parse_cpu_list, read_int, read_text
 from agent.protocol import Numa
 
 _TOTAL = re.compile(r"MemTotal:\s+(\d+) kB")
@@ -49,11 +49,12 @@ def _node(folder: Path, accelerator: set[int]) -> Numa:
     number = int(folder.name[4:])
     total = _TOTAL.search(read_text(folder / "meminfo") or "")
     memory_mib = int(total.group(1)) // 1024 if total and number not in accelerator else None
+    distances = (read_text(folder / "distance") or "").split()
     return Numa(
         id=number,
         cpus=parse_cpu_list(read_text(folder / "cpulist")),
         memory_mib=memory_mib,
-        distances=[int(part) for part in (read_text(folder / "distance") or "").split() if part.isdigit()],
+        distances=[count for count in map(parse_count, distances) if count is not None],
     )
 
 

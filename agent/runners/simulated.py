@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.fact_files import number, read_facts
+from agent.host.files import parse_count
 from agent.journal import Journal
 from agent.protocol import Assignment, ExitReason, TaskPhase
 from agent.runners.base import OnChange, Progress
@@ -242,6 +243,7 @@ def exit_code(assignment: Assignment) -> int:
     """What a simulated job exits with: `HEADRACE_SIM_EXIT`, `exit N` in the command, `false`, else 0."""
     text = assignment.env.get("HEADRACE_SIM_EXIT", "")
     found = _EXIT.search(" ".join(assignment.command))
-    if text.isdigit():
-        return int(text)
+    code = parse_count(text)
+    if code is not None:
+        return code
     return int(found.group(1)) % 256 if found else int(assignment.command[:1] == ["false"])

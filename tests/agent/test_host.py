@@ -168,5 +168,14 @@ def test_this_machine_can_be_read() -> None:
     here = Path("/")
     found = cpus.read_cpus(here, allowed=cpus.allowed_cpus())
     assert {cpu.id for cpu in found if cpu.online} == cpus.allowed_cpus()
-    assert memory.memory_mib(here) > 0 and machine.boot_id(here) != "unknown" and machine.kernel(here)
+    assert memory.memory_mib(here) and machine.boot_id(here) != "unknown" and machine.kernel(here)
     assert json.dumps([mount.path for mount in mounts.read_mounts(here)])
+
+
+def test_what_is_no_number_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/loadavg").write_text("inf 1 1 1/2 3\n")
+    (tmp_path / "proc/meminfo").write_text("MemTotal: \u00b2\u00b3 kB\n")
+    assert memory.memory_mib(tmp_path) is None and memory.memory_mib(tmp_path / "none") is None
+    assert memory.UsageMeter(tmp_path).sample().load1_milli is None
+    assert files.parse_cpu_list("\u00b2,1-\u0663,4") == [4]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent.clock import OffsetEstimator, Stamp
-from agent.config import ConfigError, Identity, load_config, load_identity, save_identity
-from agent.enrolment import split_token
+from agent.config import ConfigError, Identity, load_config, load_identity, parse_setting, save_identity
+from agent.enrolment import explain_refusal, split_token
 from agent.journal import Journal, Obeyed
 from agent.protocol import AssignedDevice, ExitReason, Vendor
 from agent.runners.environment import job_environment, visible_devices
@@ -181,3 +181,26 @@ def test_two_agents_never_hand_out_the_same_user(tmp_path: Path) -> None:
     assert not two.hold(taken[0])
     one.give_back(taken[0])
     assert two.hold(taken[0])
+
+
+def test_settings_given_as_text_are_understood_or_refused() -> None:
+    assert parse_setting("reserved_cpus", "0-3, 8") == [0, 1, 2, 3, 8]
+    assert parse_setting("observe_only", "Y") is True and parse_setting("observe_only", "off") is False
+    for name, text in (
+        ("reserved_cpus", "0-3,x"),
+        ("reserved_cpus", "3-1"),
+        ("observe_only", "perhaps"),
+        ("labels", "rack"),
+    ):
+        with pytest.raises(ConfigError, match=name):
+            parse_setting(name, text)
+    with pytest.raises(ConfigError, match="max_processes"):
+        load_config(None, flags={"max_processes": "0"}, environment={})
+
+
+def test_a_refusal_says_what_the_server_said() -> None:
+    assert "/etc/machine-id" in explain_refusal(Refused(409, "duplicate-machine", "", {}))
+    approval = explain_refusal(Refused(409, "takeover-needs-approval", "", {}))
+    assert "admin" in approval and "/etc/machine-id" not in approval
+    other = explain_refusal(Refused(409, "something-else", "why", {}))
+    assert "something-else: why" in other and "/etc/machine-id" not in other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent.host.files import parse_cpu_list
+from agent.host.files import parse_count, parse_cpu_list
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Vendor
 from agent.vendors.base import Reading, Readout
 
@@ -68,7 +68,7 @@ def _reading(index: int, cells: dict[str, str]) -> Reading:
     facts = DeviceFacts(
         vendor=Vendor.NVIDIA,
         index=index,
-        numa_node=int(numa) if numa.isdigit() else None,
+        numa_node=parse_count(numa),
         cpu_affinity=parse_cpu_list(cells.get("CPU Affinity")) or None,
     )
     name = f"{Vendor.NVIDIA}-{index}"
