@@ -38,8 +38,9 @@ SETTING_FLAGS = {
     "jobs_dir": "folder for the jobs' work folders",
     "labels": "labels of this node, a=1,b=2",
     "node_set": "node set (sub-cluster) of this node",
-    "reserved_cpus": "CPUs that jobs never get, 0,1",
+    "reserved_cpus": "CPUs that jobs never get, 0-3,8",
     "interval_s": "seconds between reports, instead of the server's wish",
+    "max_processes": "most processes and threads of one job, where jobs have users of their own",
     "machine_id": "machine id, instead of the machine's own",
     "hostname": "name to show, instead of the machine's own",
 }
@@ -112,7 +113,11 @@ def build_agent(config: Config, identity: Identity) -> Agent:
     state_dir = Path(config.state_dir)
     server = config.server or identity.server
     journal = Journal(state_dir)
-    runner = ProcessRunner(journal, jobs_dir=Path(config.jobs_dir) if config.jobs_dir else None)
+    runner = ProcessRunner(
+        journal,
+        jobs_dir=Path(config.jobs_dir) if config.jobs_dir else None,
+        max_processes=config.max_processes,
+    )
     ca_file = pinned_ca(msgspec.structs.replace(config, server=server), None)
     return Agent(
         identity,

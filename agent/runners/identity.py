@@ -115,7 +115,7 @@ def in_passwd(uid: int) -> bool:
 
 
 def sweep_shared_folders(
-    uid: int, folders: Collection[str] = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")
+    uid: int, folders: Collection[str] = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")
 ) -> None:
     """Remove what a job's user left at the top of world-writable folders, so that the next holder of the uid
     does not inherit it.

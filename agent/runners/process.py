@@ -10,6 +10,7 @@ import os
 import py_compile
 import re
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from agent.runners.base import OnChange, Progress, RunnerError
 from agent.runners.cgroup import JobGroups
 from agent.runners.environment import job_environment
 from agent.runners.identity import UserPool, can_isolate, remove_tree, sweep_shared_folders
+from agent.runners.sysv_ipc import remove_objects_of
 from agent.runners.task_files import (
     is_fresh_claim,
     read_exit,
@@ -43,8 +45,12 @@ SHIM_PARTS = ("leftovers.py", "shim.py")
 HOME_NAME = re.compile(r"[0-9]+-[0-9]+")
 LOG_LIMIT_BYTES = 64 << 20
 NOFILE = 1 << 16
+MAX_PROCESSES = 4096
 NO_MEMORY_LIMIT = (
     "host memory of jobs is watched, not enforced: no writable cgroup v2 was delegated to the agent"
+)
+CORES_NOT_ENFORCED = (
+    "cores of jobs are bound, not enforced: a job can widen its own affinity to cores of others"
 )
 SAME_USER = (
     "the agent is not root: jobs run as the agent's own user, see each other's files and could read the agent's token;"
@@ -71,8 +77,14 @@ class ProcessRunner:
     """
 
     def __init__(
-        self, journal: Journal, *, jobs_dir: Path | None = None, users: UserPool | None = None
+        self,
+        journal: Journal,
+        *,
+        jobs_dir: Path | None = None,
+        users: UserPool | None = None,
+        max_processes: int = MAX_PROCESSES,
     ) -> None:
+        self._max_processes = max_processes
         self._journal = journal
         self._boot_id = boot_id(Path("/"))
         self._live: dict[TaskKey, Live] = {}
@@ -211,6 +223,7 @@ class ProcessRunner:
             self._groups.remove(record.key.folder)
         if record.uid is not None and self._users is not None:
             sweep_shared_folders(record.uid)
+            remove_objects_of(record.uid)
             self._users.give_back(record.uid)
 
     def close(self) -> None:
@@ -224,7 +237,7 @@ class ProcessRunner:
         self.on_change(key)
 
     def _warnings(self) -> tuple[str, ...]:
-        found = []
+        found = [CORES_NOT_ENFORCED]
         if not self.isolates_users:
             found.append(ROOT_WITHOUT_RIGHTS if os.geteuid() == 0 else SAME_USER)
         if self._groups is None:
@@ -259,6 +272,7 @@ class ProcessRunner:
             "time_limit_s": assignment.time_limit_s,
             "log_limit_bytes": LOG_LIMIT_BYTES,
             "nofile": NOFILE,
+            "nproc": self._max_processes if record.uid is not None else None,
             "cgroup_procs": self._groups.create(name, assignment.memory_mib) if self._groups else [],
         }
 
@@ -401,6 +415,8 @@ def choose_jobs_dir(state_dir: Path, wanted: Path | None, *, isolates: bool) -> 
     for folder in candidates:
         try:
             folder.mkdir(mode=0o711, parents=True, exist_ok=True)
+            if folder != wanted and not is_own_folder(folder):
+                continue
             folder.chmod(0o711)
         except OSError:
             continue
@@ -409,6 +425,12 @@ def choose_jobs_dir(state_dir: Path, wanted: Path | None, *, isolates: bool) -> 
     raise RunnerError(
         f"no folder for jobs can be made; tried {', '.join(str(folder) for folder in candidates)}"
     )
+
+
+def is_own_folder(path: Path) -> bool:
+    """A real folder of ours: where anybody may write, somebody may have put a link or a folder of his own."""
+    status = path.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def kill_leftovers(folder: Path, record: Record) -> None:

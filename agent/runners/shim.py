@@ -288,6 +288,10 @@ def confine(spec: dict) -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     soft = spec["nofile"] if hard == resource.RLIM_INFINITY else min(spec["nofile"], hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if spec["nproc"]:  # counted per user, so only for a user that is the job's alone
+        hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+        most = spec["nproc"] if hard == resource.RLIM_INFINITY else min(spec["nproc"], hard)
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
     os.umask(0o077)
     os.chdir(spec["home"])  # before the user changes: its parents may be closed to the job
 

@@ -43,7 +43,8 @@ def test_the_first_report_says_what_the_node_is(server: ControlPlane, agent: Age
     eventually(lambda: server.reports)
     report = server.reports[0]
     facts = report.facts
-    assert facts is not None and facts.cpus and facts.memory_mib > 0
+    assert facts is not None and facts.cpus and facts.memory_mib
+    assert any("cores of jobs are bound, not enforced" in warning for warning in facts.warnings)
     assert (facts.labels, facts.node_set, facts.reserved_cpus) == ({"rack": "9"}, "lab", [0])
     assert facts.isolates_users == (os.geteuid() == 0)
     assert server.enrolments[0].machine_id == facts.machine_id

@@ -14,7 +14,7 @@ from agent.host.machine import boot_id
 from agent.journal import Journal, write_atomic
 from agent.protocol import ExitReason, TaskPhase
 from agent.runners.identity import remove_tree
-from agent.runners.process import ProcessRunner
+from agent.runners.process import ProcessRunner, is_own_folder
 from agent.runners.task_files import write_private
 from agent.runners.watcher import Watcher
 from agent.task import Record, TaskKey
@@ -142,3 +142,12 @@ def test_a_job_whose_record_is_damaged_is_found_again(server: ControlPlane, agen
     server.want()
     state = server.wait_task(1, TaskPhase.ENDED)
     assert state.reason is ExitReason.STOPPED and not Path(f"/proc/{before.pid}").exists()
+
+
+def test_a_folder_that_somebody_else_put_there_is_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert is_own_folder(tmp_path) and not is_own_folder(tmp_path / "link")
+    if os.geteuid() == 0:
+        (tmp_path / "foreign").mkdir()
+        os.chown(tmp_path / "foreign", 61184, -1)
+        assert not is_own_folder(tmp_path / "foreign")

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from agent.protocol import ExitReason, TaskPhase, Want
+from agent.runners.sysv_ipc import KINDS, owned
 from tests.agent.conftest import AgentProcess
 from tests.agent.server import ControlPlane, assignment, eventually
 
 pytestmark = pytest.mark.acceptance
+TABLES = Path("/proc/sysvipc")
 PYTHON = "/usr/bin/python3"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give jobs users of their own")
 THREAD_OUTLIVES_LEADER = (
@@ -62,3 +64,29 @@ def test_a_job_can_open_its_own_outputs(server: ControlPlane, agent: AgentProces
     )
     assert server.wait_task(1, TaskPhase.ENDED).exit_code == 0
     eventually(lambda: server.log(1) == b"a\nb\nc\n", what=str(server.log(1)))
+
+
+@needs_root
+def test_a_job_cannot_make_more_processes_than_allowed(server: ControlPlane, agent: AgentProcess) -> None:
+    agent.options = ("--max-processes", "20")
+    agent.start()
+    server.want(
+        assignment(1, PYTHON, "-c", "import resource; print(resource.getrlimit(resource.RLIMIT_NPROC))")
+    )
+    server.wait_task(1, TaskPhase.ENDED)
+    eventually(lambda: server.log(1) == b"(20, 20)\n")
+
+
+@needs_root
+def test_what_a_job_left_in_the_kernel_goes_with_its_user(server: ControlPlane, agent: AgentProcess) -> None:
+    agent.start()
+    code = (
+        "import ctypes; c = ctypes.CDLL(None); f = 0o1600;"
+        "print(min(c.shmget(0, 4096, f), c.msgget(0, f), c.semget(0, 1, f)) >= 0)"
+    )
+    server.want(assignment(1, PYTHON, "-c", code))
+    uid = server.wait_task(1, TaskPhase.ENDED).uid
+    eventually(lambda: server.log(1) == b"True\n")
+    assert uid is not None and all(owned(TABLES / kind, KINDS[kind][0], uid=uid) for kind in KINDS)
+    server.want()
+    eventually(lambda: not any(owned(TABLES / kind, KINDS[kind][0], uid=uid) for kind in KINDS))
