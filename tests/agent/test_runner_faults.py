@@ -151,3 +151,17 @@ def test_a_folder_that_somebody_else_put_there_is_not_ours(tmp_path: Path) -> No
         (tmp_path / "foreign").mkdir()
         os.chown(tmp_path / "foreign", 61184, -1)
         assert not is_own_folder(tmp_path / "foreign")
+
+
+def test_a_task_that_cannot_be_let_go_delays_no_other(server: ControlPlane, agent: AgentProcess) -> None:
+    agent.start()
+    server.want(assignment(1, "true"))
+    server.wait_task(1, TaskPhase.ENDED)
+    obstacle = agent.state / "done/1-1-1"
+    obstacle.mkdir()
+    server.want(assignment(2, "true"))
+    server.wait_task(2, TaskPhase.ENDED)
+    assert server.task(1, TaskPhase.ENDED) is not None and (agent.state / "tasks/1-1-1").exists()
+    obstacle.rmdir()
+    server.want(assignment(2, "true"))
+    eventually(lambda: obstacle.is_file() and not (agent.state / "tasks/1-1-1").exists())

@@ -90,3 +90,20 @@ def test_what_a_job_left_in_the_kernel_goes_with_its_user(server: ControlPlane, 
     assert uid is not None and all(owned(TABLES / kind, KINDS[kind][0], uid=uid) for kind in KINDS)
     server.want()
     eventually(lambda: not any(owned(TABLES / kind, KINDS[kind][0], uid=uid) for kind in KINDS))
+
+
+def test_an_exit_that_cannot_be_written_is_kept_until_it_can(
+    server: ControlPlane, agent: AgentProcess
+) -> None:
+    agent.start()
+    gate = agent.folder / "gate"
+    script = f"echo x > big; while [ ! -e {gate} ]; do sleep 0.05; done; exit 7"
+    server.want(assignment(1, "sh", "-c", script))
+    server.wait_task(1, TaskPhase.RUNNING)
+    obstacle = agent.state / "tasks/1-1-1/exit.new"
+    obstacle.mkdir()
+    gate.touch()
+    eventually(lambda: not list((agent.folder / "jobs").iterdir()))
+    assert not (agent.state / "tasks/1-1-1/exit").exists()
+    obstacle.rmdir()
+    assert server.wait_task(1, TaskPhase.ENDED).exit_code == 7
