@@ -23,13 +23,21 @@ logger = logging.getLogger("headrace.agent.journal")
 KEPT_OUTCOMES = 4096
 
 
+# What a server says that is older than the field in its reply.
+SILENCE_LIMIT_S = 150
+
+
 class Obeyed(msgspec.Struct, frozen=True):
-    """The last desired set that was obeyed; `contact_s` is the boot clock's time of it."""
+    """The last desired set that was obeyed; `contact_s` is the boot clock's time of it.
+
+    After `silence_limit_s` without contact the server may soon run what must run in one place only elsewhere.
+    """
 
     cluster_id: str | None = None
     epoch: int = 0
     boot_id: str = ""
     contact_s: float = 0.0
+    silence_limit_s: int = SILENCE_LIMIT_S
 
 
 class Journal:

@@ -14,7 +14,7 @@ from agent import clock, protocol
 from agent.collect import Collector, Readings
 from agent.config import Identity
 from agent.host import machine
-from agent.journal import Journal, Obeyed
+from agent.journal import SILENCE_LIMIT_S, Journal, Obeyed
 from agent.logs import TICK_S, LogShipper
 from agent.protocol import Assignment, ExitReason, Facts, Reply, Report, TaskPhase, TaskState
 from agent.reconcile import (
@@ -246,7 +246,13 @@ class Agent:
                 )
                 return verdict
             moved = (reply.cluster_id, reply.epoch) != (self._obeyed.cluster_id, self._obeyed.epoch)
-            self._obeyed = Obeyed(reply.cluster_id, reply.epoch, self._boot_id, machine.boot_clock_s())
+            self._obeyed = Obeyed(
+                reply.cluster_id,
+                reply.epoch,
+                self._boot_id,
+                machine.boot_clock_s(),
+                reply.silence_limit_s or SILENCE_LIMIT_S,
+            )
             self._desired = tuple(reply.assignments)
             self._settle()
             self._journal.write_obeyed(
@@ -378,7 +384,9 @@ class Agent:
             if self._obeyed.boot_id != self._boot_id:
                 return
             silence_s = machine.boot_clock_s() - self._obeyed.contact_s
-            for action in silence_stops(self._tasks(), silence_s=silence_s):
+            for action in silence_stops(
+                self._tasks(), silence_s=silence_s, limit_s=self._obeyed.silence_limit_s
+            ):
                 self._do(action)
 
     # -- own life

@@ -9,8 +9,6 @@ from enum import StrEnum
 from agent.protocol import OLDEST_SUPPORTED_VERSION, Assignment, ExitReason, Reply, Want
 from agent.task import TaskKey, key_of
 
-SILENCE_LIMIT_S = 180.0
-
 
 class Verdict(StrEnum):
     """Whether a reply may change anything, and if not, why."""
@@ -111,11 +109,11 @@ def reconcile(
     return actions
 
 
-def silence_stops(tasks: Mapping[TaskKey, Task], *, silence_s: float) -> list[Action]:
+def silence_stops(tasks: Mapping[TaskKey, Task], *, silence_s: float, limit_s: float) -> list[Action]:
     """A job runs on while the server is silent, unless it must never run twice at once and would soon be
     declared lost.
     """
-    if silence_s < SILENCE_LIMIT_S:
+    if silence_s < limit_s:
         return []
     live = [
         task for task in tasks.values() if task.strict_single and task.stage in (Stage.LIVE, Stage.UNSTARTED)

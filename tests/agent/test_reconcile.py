@@ -102,9 +102,11 @@ def test_only_strict_single_jobs_end_when_the_server_is_silent() -> None:
         task.key: task
         for task in (Task(TaskKey(1, 1, 1), Stage.LIVE), Task(TaskKey(2, 1, 1), Stage.LIVE, True))
     }
-    assert silence_stops(tasks, silence_s=179.0) == []
+    assert silence_stops(tasks, silence_s=149.0, limit_s=150) == []
     assert [
-        action.key.placement for action in silence_stops(tasks, silence_s=180.0) if isinstance(action, Stop)
+        action.key.placement
+        for action in silence_stops(tasks, silence_s=150.0, limit_s=150)
+        if isinstance(action, Stop)
     ] == [2]
 
 
