@@ -11,7 +11,7 @@ import pytest
 from controlplane.embedded.processes import facts_of
 from tests.acceptance.conftest import Hands, eventually, waiting_for
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("live")]
+pytestmark = pytest.mark.acceptance
 
 WHERE_AM_I = (
     "import os, sys, time\n"
