@@ -23,5 +23,5 @@ def database_from_url(url: str) -> dict[str, Any]:
         "CONN_MAX_AGE": 0,
         # A restarted server leaves dead connections in the pool: they are tried before they are lent.
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": 20, "timeout": 8}, "connect_timeout": 3, **query},
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": 20, "timeout": 3}, "connect_timeout": 3, **query},
     }

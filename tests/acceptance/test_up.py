@@ -92,8 +92,20 @@ def up(state: StateFolder, port: int, *options: str) -> Iterator[Instance]:
             process.wait(timeout=60)
 
 
+@pytest.fixture
+def fresh_state() -> Iterator[StateFolder]:
+    with temporary_state() as state:
+        yield state
+
+
 @pytest.fixture(scope="module")
 def state() -> Iterator[StateFolder]:
+    with temporary_state() as state:
+        yield state
+
+
+@contextmanager
+def temporary_state() -> Iterator[StateFolder]:
     # Not pytest's folder: as root the database's account has to pass through.
     with tempfile.TemporaryDirectory(prefix="hr-up-") as folder:
         Path(folder).chmod(0o711)
@@ -109,7 +121,13 @@ def alive(pid: int) -> bool:
     return facts is not None and facts.alive
 
 
-def test_first_start_serves_and_stops_without_leaving_anybody(state: StateFolder) -> None:
+def test_first_start_serves_and_the_second_is_quick_and_has_all_data(fresh_state: StateFolder) -> None:
+    first_start(fresh_state)
+    second_start(fresh_state)
+
+
+def first_start(state: StateFolder) -> None:
+    """It serves, tells the password once, and leaves nobody behind."""
     with up(state, free_port()) as instance:
         instance.wait_up()
         password = state.admin_password.read_text().strip()
@@ -124,7 +142,7 @@ def test_first_start_serves_and_stops_without_leaving_anybody(state: StateFolder
     assert password not in "".join(path.read_text(errors="replace") for path in state.logs.iterdir())
 
 
-def test_second_start_is_quick_and_has_all_data(state: StateFolder) -> None:
+def second_start(state: StateFolder) -> None:
     started_s = time.monotonic()
     with up(state, free_port()) as instance:
         instance.wait_up()

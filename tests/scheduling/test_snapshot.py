@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 from django.db import connection, transaction
 from django.db.models import F
 
 from controlplane.base import clock
-from inventory.models import Device, DeviceLink, DeviceReading, Node, NodeState
+from inventory.models import DeviceLink, DeviceReading, Node, NodeState
 from scheduling import requests
 from scheduling.backends.agent import bump_epoch
 from scheduling.engine.types import DeviceHealth
@@ -118,34 +117,6 @@ def test_placements_are_seen_through_the_epoch():
     assert sum(c.booked for c in cache.refresh(now_ms=1, whole_every_ms=LONG_MS).info(node.pk).cpus) == 1
     make.report(node, make.ended(Placement.objects.get()))
     assert sum(c.booked for c in cache.refresh(now_ms=2, whole_every_ms=LONG_MS).info(node.pk).cpus) == 0
-
-
-def test_forty_eight_nodes_build_quickly(db):
-    """The demo cluster: 48 nodes of 32 CPUs and 8 devices; the bound leaves room for a busy machine."""
-    nodes = [make.make_node(cores=32) for _ in range(48)]
-    Device.objects.bulk_create(
-        Device(
-            node=node,
-            identity=f"{node.pk}-{i}",
-            index=i,
-            vendor="nvidia",
-            model="T4",
-            memory_total_mib=15360,
-            health="healthy",
-        )
-        for node in nodes
-        for i in range(8)
-    )
-    cache = SnapshotCache()
-    best = min(_build_ms(cache) for _ in range(5))
-    assert best < 120
-
-
-def _build_ms(cache: SnapshotCache) -> float:
-    cache.forget()
-    started = time.perf_counter()
-    cache.refresh(now_ms=0, whole_every_ms=LONG_MS)
-    return (time.perf_counter() - started) * 1000
 
 
 def test_who_looks_needs_no_lock_and_sees_no_change(db):
