@@ -11,8 +11,8 @@ ADDRESS = re.compile(r"https?://|^\s*--|^\s*-[a-z] ", flags=re.MULTILINE)
 PINNED = re.compile(r"^[A-Za-z0-9._-]+(\[[^\]]*\])?==", flags=re.MULTILINE)
 MIGRATION = re.compile(r"^\d{4}_[a-z0-9_]+\.py$")
 UNNAMED = re.compile(r"^\d{4}_(auto_|alter_\w+_and_more|\w+_and_more)")
-# A work folder of somebody's machine, and the hosts of package registries.
-LOCAL = re.compile(r"/work/|/root/\.|pypi\.org|pythonhosted|registry\.npmjs|registry\.yarnpkg")
+# Where this clone and the hidden files of its owner lie.
+LOCAL = re.compile("|".join(re.escape(f"{path}") for path in (Path(__file__).parents[2], f"{Path.home()}/.")))
 TEXT = {
     ".py",
     ".md",

@@ -137,7 +137,7 @@ def reply() -> p.Reply:
                         compute_milli=500,
                     )
                 ],
-                working_dir="/work",
+                working_dir="/data/run",
                 loader_cpus=[1],
                 time_limit_s=3600,
                 grace_s=30,
