@@ -25,9 +25,9 @@ def test_state_folder_by_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert find_state({}, clone=Path("/home/ann/headrace")).root == Path("/home/ann/headrace/.headrace")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    root = find_state({}, clone=Path("/root/headrace")).root
+    root = find_state({}, clone=Path("/srv/headrace")).root
     assert root.parent == Path("/var/lib/headrace")
-    assert root != find_state({}, clone=Path("/root/other")).root
+    assert root != find_state({}, clone=Path("/srv/other")).root
 
 
 def test_secrets_are_made_once_and_private(state: StateFolder) -> None:
@@ -110,7 +110,7 @@ def test_children_learn_addresses_and_hosts(state: StateFolder) -> None:
 
 def test_the_environment_file_can_be_sourced(state: StateFolder) -> None:
     write_environment(
-        state, {"DATABASE_URL": "postgres://a:b@/h?host=/x y", "HOME": "/root", "HEADRACE_STATE": "/s"}
+        state, {"DATABASE_URL": "postgres://a:b@/h?host=/x y", "HOME": "/home/ann", "HEADRACE_STATE": "/s"}
     )
     text = (state.root / "environment").read_text()
     assert text == "DATABASE_URL='postgres://a:b@/h?host=/x y'\nHEADRACE_STATE=/s\n"
