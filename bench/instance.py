@@ -21,7 +21,9 @@ import psycopg
 
 from client import Client
 from client.errors import ClientError
+from client.follow import FINAL
 from controlplane.embedded.postgres import Postgres
+from controlplane.embedded.processes import leash
 from controlplane.embedded.state import StateFolder
 
 CLONE = Path(__file__).resolve().parents[1]
@@ -47,7 +49,8 @@ class Instance:
         own = {"HEADRACE_STATE": str(self.state), "HEADRACE_PORT": port}
         with (self.state / "up.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "controlplane.embedded"],
+                # Whoever kills us ends the instance, too.
+                [*leash(signal.SIGINT), sys.executable, "-m", "controlplane.embedded"],
                 cwd=CLONE,
                 env=clean_environment() | own,
                 stdout=log,
@@ -68,6 +71,22 @@ class Instance:
         """As Ctrl-C does; jobs go on."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait(STOP_S)
+
+    def end_jobs(self) -> None:
+        """Cancel what waits or runs, since jobs outlive a stop; those of simulated nodes are no processes."""
+        live = [job["id"] for job in self.client.jobs(limit=2000) if job["status"] not in FINAL]
+        for job in live:
+            # It may have ended meanwhile.
+            with suppress(ClientError):
+                self.client.cancel(job)
+        real = [row["id"] for row in self.client.nodes() if not row["simulated"]]
+        wait_until(
+            lambda: not any(self._holds(job, real) for job in live), within_s=STOP_S, what="jobs to end"
+        )
+
+    def _holds(self, job: int, nodes: list[int]) -> bool:
+        rows = self.client.placements(job)
+        return any(row["ended_at"] is None and row["node"]["id"] in nodes for row in rows)
 
     def pid_of(self, child: str) -> int | None:
         """Process id of one child as the launcher last noted it, None while it is being restarted."""
@@ -141,6 +160,8 @@ def own_instance() -> Iterator[Instance]:
         sys.stderr.write(instance.said())
         raise
     finally:
+        with suppress(ClientError, TimeoutError):
+            instance.end_jobs()
         instance.client.close()
         with suppress(AttributeError, subprocess.TimeoutExpired):
             instance.stop()

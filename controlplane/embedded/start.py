@@ -63,7 +63,6 @@ class Start:
         env = self._start_databases(supervisor)
         steps: list[Callable[[], None]] = [
             lambda: self._prepare_and_serve(supervisor, env, demo=demo),
-            lambda: self._start_workers(supervisor, env),
         ]
         if with_agent:
             steps.append(lambda: self._start_agent(supervisor))
@@ -104,13 +103,13 @@ class Start:
         extra = ("--demo",) if demo else ()
         if not os.environ.get("DATABASE_URL") and schema.is_current(self.state, data):
             rows = self._bootstrap(env, *extra)
-            self._start_web(supervisor, env)
+            self._start_servers(supervisor, env)
             return self._finish(rows)
         self.say("  .. database schema and first rows")
         self._finish(self._bootstrap(env, "--migrate", *extra))
         if data.exists():
             schema.mark_current(self.state, data)
-        return self._start_web(supervisor, env)
+        return self._start_servers(supervisor, env)
 
     def _bootstrap(self, env: Mapping[str, str], *options: str) -> subprocess.Popen[bytes]:
         # A session of its own: Ctrl-C must not tear a migration in two.
@@ -136,9 +135,12 @@ class Start:
     def _bootstrap_log(self) -> Path:
         return self.state.logs / "bootstrap.log"
 
-    def _start_web(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
-        self.say("  .. web")
+    def _start_servers(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
+        """All load at once: who is told that Headrace is up may submit, and a job waits for the worker."""
+        self.say("  .. web, workers and beat")
         web = supervisor.start(web_child(self.state, self.address, env))
+        for spec in worker_children(self.state, env):
+            supervisor.start(spec)
         wait_until(
             lambda: supervisor.stop_requested or web.poll() is not None or answers(self.address.ready_url),
             timeout_s=READY_TIMEOUT_S,
@@ -149,11 +151,6 @@ class Start:
             raise EmbeddedError(
                 f"the web process does not become ready; its last words ({log}):\n{tail(log)}"
             )
-
-    def _start_workers(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
-        self.say("  .. workers and beat")
-        for spec in worker_children(self.state, env):
-            supervisor.start(spec)
 
     def _start_agent(self, supervisor: Supervisor) -> None:
         self.say("  .. agent of this machine")

@@ -22,9 +22,9 @@ from controlplane.embedded.processes import (
 )
 
 FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 30.0
+LONGEST_PAUSE_S = 8.0
 # A child that ran this long was well: its next death starts with the short pause again.
-WELL_AFTER_S = 60.0
+WELL_AFTER_S = 15.0
 TICK_S = 1.0
 LEFTOVER_GRACE_S = 10.0
 

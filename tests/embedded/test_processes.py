@@ -42,13 +42,16 @@ os.kill(os.getppid(), signal.SIGTERM)
 time.sleep(600)
 """
 LEASHED = """
-import os, sys
+import os, sys, time
 sys.path.insert(0, {clone!r})
 from pathlib import Path
 from typing import Any
 from controlplane.embedded.processes import ChildSpec, start_child
 child = start_child(ChildSpec(name='x', argv=(sys.executable, '-c', 'import time; time.sleep(600)'), log=Path({log!r})))
 print(child.pid, flush=True)
+# Only once it runs what was asked for it is on its leash.
+while Path(f"/proc/{{child.pid}}/comm").read_text().strip() == "setpriv":
+    time.sleep(0.01)
 os.kill(os.getpid(), 9)
 """
 
