@@ -10,6 +10,7 @@ from agent.protocol import Check, CheckResult
 from controlplane.alerts.models import Severity
 from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
+from controlplane.base.texts import LINES
 from controlplane.policy.document import Health as HealthPolicy
 from inventory.facts import text
 from inventory.health import TAKES_JOBS, HealthState, Observation, Thresholds, step
@@ -120,7 +121,7 @@ def _write(device: Device, before: HealthState, after: HealthState, seen: Seen) 
     if after.health != before.health:
         columns |= {"health_since": clock.now(), "health_reason": text(seen.reason, 200) or ""}
     if seen.evidence and seen.observation in (Observation.FAILED, Observation.FATAL, Observation.UNKNOWN):
-        columns["health_evidence"] = text(seen.evidence, MAX_EVIDENCE) or ""
+        columns["health_evidence"] = text(seen.evidence, MAX_EVIDENCE, allowed=LINES) or ""
     if not Device.objects.filter(pk=device.pk, **_columns(before)).update(**columns):
         return False
     for name, value in columns.items():
@@ -138,7 +139,7 @@ def _announce(device: Device, before: DeviceHealth, after: DeviceHealth, seen: S
         from_health=before,
         to_health=after,
         reason=text(seen.reason, 200) or "",
-        evidence=text(seen.evidence, MAX_EVIDENCE) or "",
+        evidence=text(seen.evidence, MAX_EVIDENCE, allowed=LINES) or "",
         actor=seen.actor,
     )
     _alert(device, before, after, seen)

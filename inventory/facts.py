@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.protocol import Cpu, DeviceFacts, Facts, Link, Mount, Numa, Runtime
+from controlplane.base.texts import has_control_character, without_control_characters
 from inventory import plausible
 from inventory.identifiers import normal_pci, normal_uuid
 
@@ -68,9 +69,10 @@ class _Cleaner:
         return items[:limit]
 
 
-def text(value: str | None, limit: int) -> str | None:
-    """Bounded text without NUL (PostgreSQL cannot hold it); empty is unknown."""
-    return (value or "").replace("\x00", "")[:limit].strip() or None
+def text(value: str | None, limit: int, *, allowed: str = "") -> str | None:
+    """Bounded text without characters that cannot be stored or seen, other than those allowed; empty is unknown."""
+    # Cut before and after: a megabyte of noise is not looked at character by character.
+    return without_control_characters((value or "")[: 2 * limit], allowed=allowed)[:limit].strip() or None
 
 
 def clean_facts(facts: Facts) -> CleanFacts:
@@ -221,4 +223,4 @@ def _cpu_ids(values: Iterable[int]) -> list[int]:
 
 
 def _storable(value: str) -> bool:
-    return "\x00" not in value
+    return not has_control_character(value)

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from controlplane.accounts.audit import record
 from controlplane.accounts.models import ApiToken, Membership, Role, Team, TeamRole, User
 from controlplane.accounts.scoping import signed_in
-from controlplane.base.problems import FieldError, Problem, invalid
+from controlplane.base.problems import Fault, FieldError, Problem, fault, invalid
 
 LARGEST_TOKEN_COUNT = 100
 # Names of the API -> columns.
@@ -98,7 +98,7 @@ def _save_user(user: User, columns: list[str] | None = None) -> None:
 
 
 def _taken(field: str) -> FieldError:
-    return FieldError(field, "taken", _("Another account has this already."))
+    return fault(field, Fault.TAKEN)
 
 
 def edit_me(user: User, *, language: str | None) -> None:
@@ -149,7 +149,7 @@ def make_token(request: Request, fields: Mapping[str, Any], *, team: Team | None
     """A new token of the caller; 409 `too-many-tokens`."""
     user, days = signed_in(request), fields["expires_in_days"]
     if len(set(fields["scopes"])) != len(fields["scopes"]):
-        raise invalid("scopes", "repeated", message=_("Name every scope once."))
+        raise invalid("scopes", Fault.REPEATED)
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)
         if ApiToken.objects.filter(user=user).count() >= LARGEST_TOKEN_COUNT:

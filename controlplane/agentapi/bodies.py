@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agent import protocol
 from controlplane.agentapi.compat import check_version
-from controlplane.base.problems import FieldError, Problem
+from controlplane.base.problems import Fault, FieldError, Problem
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -89,7 +89,7 @@ def field_problem(error: msgspec.ValidationError) -> Problem:
     """400 naming the field that msgspec complains about."""
     reason, _sep, path = str(error).partition(" - at `$")
     field = path.rstrip("`").lstrip(".")
-    return Problem(400, "invalid", errors=[FieldError(field, "type", reason)])
+    return Problem(400, "invalid", errors=[FieldError(field, Fault.TYPE, reason)])
 
 
 def _repair(value: Any, annotation: Any) -> Any:

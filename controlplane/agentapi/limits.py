@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
 
 from agent.protocol import EnrolRequest, Report
-from controlplane.base.problems import FieldError, Problem, invalid
+from controlplane.base.problems import Fault, FieldError, Problem, fault
+from controlplane.base.strict import whole_number
+from controlplane.base.texts import has_control_character
 
 MAX_ID = 64
 MAX_MACHINE_ID = 128
@@ -24,7 +25,7 @@ def check_report(report: Report) -> None:
         *_number("epoch", report.epoch),
     ]
     if len(report.tasks) > MAX_TASKS:
-        errors.append(FieldError("tasks", "max-length", _("Too many tasks.")))
+        errors.append(fault("tasks", Fault.MAX_LENGTH, limit=MAX_TASKS))
     if report.facts is not None:
         errors += _text("facts.machine_id", report.facts.machine_id, MAX_MACHINE_ID)
     for index, task in enumerate(report.tasks):
@@ -46,10 +47,7 @@ def check_enrolment(request: EnrolRequest) -> None:
 
 def query_number(request: HttpRequest, name: str, *, default: str = "") -> int:
     """A counter out of the query string; 400 when it is none."""
-    text = request.GET.get(name, default)
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < MAX_COUNTER):
-        raise invalid(name, "range", message=_("Must be a whole number, 0 or more."))
-    return int(text)
+    return whole_number(name, request.GET.get(name, default), low=0, high=MAX_COUNTER - 1)
 
 
 def _refuse(errors: list[FieldError]) -> None:
@@ -59,13 +57,13 @@ def _refuse(errors: list[FieldError]) -> None:
 
 def _text(field: str, value: str, limit: int, *, empty: bool = False) -> list[FieldError]:
     if not value and not empty:
-        return [FieldError(field, "required", _("Must not be empty."))]
+        return [fault(field, Fault.EMPTY)]
     if len(value) > limit:
-        return [FieldError(field, "max-length", _("This text is too long."))]
-    if value and not value.isprintable():
-        return [FieldError(field, "control-character", _("Must not contain control characters."))]
-    return []
+        return [fault(field, Fault.MAX_LENGTH, limit=limit)]
+    return [fault(field, Fault.CONTROL_CHARACTER)] if has_control_character(value) else []
 
 
 def _number(field: str, value: int) -> list[FieldError]:
-    return [] if 0 <= value < MAX_COUNTER else [FieldError(field, "range", _("This number is out of range."))]
+    if value < 0:
+        return [fault(field, Fault.MIN, limit=0)]
+    return [fault(field, Fault.MAX, limit=MAX_COUNTER - 1)] if value >= MAX_COUNTER else []

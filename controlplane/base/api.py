@@ -18,16 +18,24 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from controlplane.base.problems import Problem, invalid
-from controlplane.base.strict import QueryValues, StrictJSONParser, StrictSerializer
+from controlplane.base.problems import Fault, Problem, invalid
+from controlplane.base.strict import (
+    LinesField,
+    QueryValues,
+    SecretField,
+    StrictJSONParser,
+    StrictSerializer,
+    whole_number,
+)
 
 __all__ = [
-    "PAGE_PARAMETERS", "CursorPages", "StrictJSONParser", "StrictSerializer", "check_if_match", "etag_of",
-    "not_modified", "page", "page_of", "read_body", "read_query", "with_etag",
+    "PAGE_PARAMETERS", "CursorPages", "LinesField", "SecretField", "StrictJSONParser", "StrictSerializer",
+    "check_if_match", "etag_of", "not_modified", "page", "page_of", "read_body", "read_query", "with_etag",
 ]  # fmt: skip
 
 SerializerT = TypeVar("SerializerT", bound=Serializer)
 DEFAULT_LIMIT, LARGEST_LIMIT = 50, 500
+_CURSOR = _("This cursor is not valid. Start without one.")
 PAGE_PARAMETERS = [
     OpenApiParameter(
         "limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT, "default": DEFAULT_LIMIT}
@@ -40,26 +48,18 @@ class CursorPages(CursorPagination):
     """`{"next", "previous", "results"}`, newest first; `?limit=` 1..500."""
 
     page_size = DEFAULT_LIMIT
-    max_page_size = LARGEST_LIMIT
-    page_size_query_param = "limit"
     ordering = "-id"
     template = None
 
     def get_page_size(self, request: Request) -> int:
         text = request.query_params.get("limit")
-        if text is None:
-            return self.page_size
-        if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= LARGEST_LIMIT and len(text) < 9):
-            raise invalid("limit", "range", message=_("Must be a whole number from 1 to 500."))
-        return int(text)
+        return self.page_size if text is None else whole_number("limit", text, low=1, high=LARGEST_LIMIT)
 
     def decode_cursor(self, request: Request) -> Any:
         try:
             return super().decode_cursor(request)
         except NotFound:
-            raise invalid(
-                "cursor", "invalid", message=_("This cursor is not valid. Start without one.")
-            ) from None
+            raise invalid("cursor", Fault.INVALID, message=_CURSOR) from None
 
     def paginate_queryset(
         self, queryset: Any, request: Request, view: APIView | None = None
@@ -68,9 +68,7 @@ class CursorPages(CursorPagination):
             return super().paginate_queryset(queryset, request, view)
         except (ValueError, TypeError, DataError):
             # A made-up position that does not even convert to the type of the ordering column.
-            raise invalid(
-                "cursor", "invalid", message=_("This cursor is not valid. Start without one.")
-            ) from None
+            raise invalid("cursor", Fault.INVALID, message=_CURSOR) from None
 
 
 def page(

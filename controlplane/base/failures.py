@@ -15,7 +15,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from controlplane.base.problems import CONTENT_TYPE, FieldError, Problem, Text, problem_response
+from controlplane.base.problems import CONTENT_TYPE, Fault, FieldError, Problem, Text, problem_response
 
 log = structlog.get_logger(__name__)
 
@@ -26,10 +26,16 @@ BROKER_GONE = (
     redis.exceptions.TimeoutError,
     kombu.exceptions.OperationalError,
 )
-# The framework's code -> ours, where a mere change of _ to - is not enough.
-FIELD_CODES = {
-    "min_value": "min", "max_value": "max", "does_not_exist": "not-found", "no_match": "not-found",
-    "invalid_choice": "choice", "null_characters_not_allowed": "control-character",
+# The framework's code -> ours, where they are not the same word.
+FIELD_FAULTS = {
+    "min_value": Fault.MIN, "max_value": Fault.MAX, "overflow": Fault.MAX, "max_digits": Fault.MAX,
+    "max_whole_digits": Fault.MAX, "max_decimal_places": Fault.FORMAT, "max_string_length": Fault.MAX_LENGTH,
+    "min_length": Fault.MIN_LENGTH, "max_length": Fault.MAX_LENGTH, "blank": Fault.EMPTY,
+    "does_not_exist": Fault.NOT_FOUND, "no_match": Fault.NOT_FOUND, "incorrect_match": Fault.FORMAT,
+    "invalid_choice": Fault.CHOICE, "not_a_list": Fault.TYPE, "not_a_dict": Fault.TYPE, "incorrect_type": Fault.TYPE,
+    "date": Fault.FORMAT, "datetime": Fault.FORMAT, "make_aware": Fault.FORMAT, "invalid": Fault.FORMAT,
+    "invalid_unicode": Fault.CONTROL_CHARACTER, "null_characters_not_allowed": Fault.CONTROL_CHARACTER,
+    "surrogate_characters_not_allowed": Fault.CONTROL_CHARACTER, "unique": Fault.TAKEN,
 }  # fmt: skip
 BY_EXCEPTION: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ParseError, "malformed"),
@@ -93,8 +99,14 @@ def field_errors(detail: Any, path: str = "") -> list[FieldError]:
             return [e for inner_path, inner in indexed for e in field_errors(inner, inner_path)]
         return [e for inner in detail for e in field_errors(inner, path)]
     message: Text = str(detail)
-    code = str(getattr(detail, "code", "invalid"))
-    return [FieldError(path, FIELD_CODES.get(code, code.replace("_", "-")), message)]
+    return [FieldError(path, fault_of(str(getattr(detail, "code", "invalid"))), message)]
+
+
+def fault_of(code: str) -> Fault:
+    """Our code of a validator's; validators of our own use ours."""
+    if code in FIELD_FAULTS:
+        return FIELD_FAULTS[code]
+    return Fault(code) if code in set(Fault) else Fault.INVALID
 
 
 def _join(path: str, key: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from http import HTTPStatus
 from typing import Any
 
@@ -38,6 +39,56 @@ MESSAGES: dict[str, Text] = {
 }
 
 
+class Fault(StrEnum):
+    """What can be wrong with a field of any request: the one table of codes."""
+
+    UNKNOWN_FIELD = "unknown-field"
+    REPEATED_FIELD = "repeated-field"
+    REQUIRED = "required"
+    NULL = "null"
+    EMPTY = "empty"
+    TYPE = "type"
+    FORMAT = "format"
+    MIN = "min"
+    MAX = "max"
+    MIN_LENGTH = "min-length"
+    MAX_LENGTH = "max-length"
+    CHOICE = "choice"
+    CONTROL_CHARACTER = "control-character"
+    REPEATED = "repeated"
+    NOT_FOUND = "not-found"
+    TAKEN = "taken"
+    WEAK_PASSWORD = "weak-password"
+    WRONG_PASSWORD = "wrong-password"
+    POLICY = "policy"
+    INVALID = "invalid"
+
+
+# What a fault says; %(name)s come from the params of `fault`.
+FAULT_TEXTS: dict[Fault, Text] = {
+    Fault.UNKNOWN_FIELD: _("There is no such field. Remove it or correct its name."),
+    Fault.REPEATED_FIELD: _("Stands there more than once. Give it once."),
+    Fault.REQUIRED: _("Is missing."),
+    Fault.NULL: _("Must not be null."),
+    Fault.EMPTY: _("Must not be empty."),
+    Fault.TYPE: _("Must be %(expected)s."),
+    Fault.FORMAT: _("Is not written as it must be."),
+    Fault.MIN: _("Must be at least %(limit)s."),
+    Fault.MAX: _("Must be at most %(limit)s."),
+    Fault.MIN_LENGTH: _("Must have at least %(limit)s characters or entries."),
+    Fault.MAX_LENGTH: _("Must have at most %(limit)s characters or entries."),
+    Fault.CHOICE: _("Must be one of: %(options)s."),
+    Fault.CONTROL_CHARACTER: _("Contains a control character or one that cannot be seen."),
+    Fault.REPEATED: _("Name each once."),
+    Fault.NOT_FOUND: _("There is no such object, or you may not see it."),
+    Fault.TAKEN: _("Another account has this already."),
+    Fault.WEAK_PASSWORD: _("This password is too easy to guess."),
+    Fault.WRONG_PASSWORD: _("This is not your password."),
+    Fault.POLICY: _("The document is not valid."),
+    Fault.INVALID: _("Is not valid."),
+}
+
+
 @dataclass(frozen=True)
 class FieldError:
     """What is wrong with one field; `field` is a path such as resources.cores or command[0]."""
@@ -63,8 +114,7 @@ class Problem(Exception):
 
     def detail(self) -> str:
         """The message in the language now active, with params filled in."""
-        text = str(self.message or MESSAGES.get(self.code, MESSAGES["invalid"]))
-        return PLACE.sub(lambda match: str(self.params.get(match[1], match[0])), text)
+        return filled(self.message or MESSAGES.get(self.code, MESSAGES["invalid"]), self.params)
 
     def body(self) -> dict[str, Any]:
         """The JSON document, in the language now active."""
@@ -79,9 +129,20 @@ class Problem(Exception):
         }
 
 
-def invalid(field_path: str, code: str, *, message: Text) -> Problem:
-    """400 about one field."""
-    return Problem(400, "invalid", errors=[FieldError(field_path, code, message)])
+def filled(text: Text, params: Mapping[str, Any]) -> str:
+    """The text in the language now active, with %(name)s taken from params; what params lack stays as it is."""
+    return PLACE.sub(lambda match: str(params.get(match[1], match[0])), str(text))
+
+
+def fault(field_path: str, code: Fault, **params: Any) -> FieldError:
+    """One fault of a field with the sentence of the table, in the language now active."""
+    return FieldError(field_path, code, filled(FAULT_TEXTS[code], params))
+
+
+def invalid(field_path: str, code: Fault, *, message: Text = "", **params: Any) -> Problem:
+    """400 about one field; without a message the table speaks."""
+    error = FieldError(field_path, code, filled(message or FAULT_TEXTS[code], params))
+    return Problem(400, "invalid", errors=[error])
 
 
 def not_found() -> Problem:

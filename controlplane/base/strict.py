@@ -11,6 +11,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
+from controlplane.base.problems import FAULT_TEXTS, Fault, filled, invalid
+from controlplane.base.texts import LINES, has_control_character
+
 # JSON numbers beyond this are not exact in browsers, and larger ones do not fit the database.
 LARGEST_INTEGER = 2**53 - 1
 Detail = ErrorDetail | dict[Any, Any] | None
@@ -48,6 +51,17 @@ def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
+class LinesField(serializers.CharField):
+    """A text of several lines."""
+
+
+class SecretField(serializers.CharField):
+    """A password, taken as typed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"trim_whitespace": False, "write_only": True, "max_length": 128, **options})
+
+
 class QueryValues(dict[str, Any]):
     """A query string: all values are text, so types are converted instead of judged."""
 
@@ -73,8 +87,7 @@ class StrictSerializer(serializers.Serializer):
 
     def _unknown_fields(self, data: Mapping[str, Any]) -> dict[str, list[ErrorDetail]]:
         known = {name for name, field in self.fields.items() if not field.read_only}
-        error = ErrorDetail(str(_("There is no such field.")), code="unknown-field")
-        return {str(name): [error] for name in data if name not in known}
+        return {str(name): [_detail(Fault.UNKNOWN_FIELD)] for name in data if name not in known}
 
     def _wrong_types(self, data: Mapping[str, Any]) -> dict[str, Any]:
         errors = {}
@@ -85,6 +98,19 @@ class StrictSerializer(serializers.Serializer):
                 if detail is not None:
                     errors[name] = detail if isinstance(detail, dict) else [detail]
         return errors
+
+
+def whole_number(name: str, text: str, *, low: int, high: int) -> int:
+    """A number out of a query string; 400 naming what is wrong with it."""
+    if not (text.isascii() and text.removeprefix("-").isdigit()):
+        raise invalid(name, Fault.TYPE, expected=_("a whole number"))
+    # More digits than the bound has are too many, whatever they are.
+    value = int(text[: len(str(high)) + 2])
+    if value < low:
+        raise invalid(name, Fault.MIN, limit=low)
+    if value > high:
+        raise invalid(name, Fault.MAX, limit=high)
+    return value
 
 
 def type_error(field: serializers.Field, raw: Any) -> Detail:
@@ -102,27 +128,32 @@ def type_error(field: serializers.Field, raw: Any) -> Detail:
     if isinstance(field, serializers.FloatField | serializers.DecimalField):
         return _number_error(raw)
     if isinstance(field, serializers.CharField | serializers.ChoiceField):
-        return text_error(raw) if isinstance(raw, str) else _wrong_type(_("a string"))
+        return _text_error(field, raw) if isinstance(raw, str) else _wrong_type(_("a string"))
     return None
 
 
-def text_error(text: str) -> ErrorDetail | None:
-    """What no database can store: NUL and halves of surrogate pairs."""
-    if "\x00" in text or _has_surrogate(text):
-        message = _("Contains a character that cannot be stored: NUL or half of a surrogate pair.")
-        return ErrorDetail(str(message), code="text")
-    return None
+def _text_error(field: serializers.Field, text: str) -> ErrorDetail | None:
+    if isinstance(field, SecretField):
+        # Only what no database can store.
+        odd = "\x00" in text or _has_surrogate(text)
+    else:
+        odd = has_control_character(text, allowed=LINES if isinstance(field, LinesField) else "")
+    return _detail(Fault.CONTROL_CHARACTER) if odd else None
+
+
+def _detail(code: Fault, **params: Any) -> ErrorDetail:
+    return ErrorDetail(filled(FAULT_TEXTS[code], params), code=code)
 
 
 def _wrong_type(expected: Any) -> ErrorDetail:
-    return ErrorDetail(str(_("Must be %(expected)s.")) % {"expected": expected}, code="type")
+    return _detail(Fault.TYPE, expected=expected)
 
 
 def _integer_error(raw: Any) -> ErrorDetail | None:
     if isinstance(raw, bool) or not isinstance(raw, int):
         return _wrong_type(_("a whole number"))
     if abs(raw) > LARGEST_INTEGER:
-        return ErrorDetail(str(_("This number is too large.")), code="max")
+        return _detail(Fault.MAX, limit=LARGEST_INTEGER)
     return None
 
 
@@ -130,7 +161,7 @@ def _number_error(raw: Any) -> ErrorDetail | None:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return _wrong_type(_("a number"))
     if abs(raw) > LARGEST_INTEGER or not math.isfinite(raw):
-        return ErrorDetail(str(_("This number is too large.")), code="max")
+        return _detail(Fault.MAX, limit=LARGEST_INTEGER)
     return None
 
 
@@ -144,7 +175,12 @@ def _list_error(field: serializers.ListField, raw: Any) -> Detail:
 def _dict_error(field: serializers.DictField, raw: Any) -> Detail:
     if not isinstance(raw, dict):
         return _wrong_type(_("an object"))
-    found = {str(key): text_error(str(key)) or type_error(field.child, value) for key, value in raw.items()}
+    found = {
+        str(key): _detail(Fault.CONTROL_CHARACTER)
+        if has_control_character(str(key))
+        else type_error(field.child, value)
+        for key, value in raw.items()
+    }
     return _only_errors(found)
 
 

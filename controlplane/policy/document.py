@@ -181,7 +181,9 @@ class Canary(Section, frozen=True):
 
 
 class Retention(Section, frozen=True):
-    """How long is kept what nobody needs for ever. Jobs, their events and their score sheets stay."""
+    """How long is kept what nobody needs for ever. Jobs, their events and their score sheets stay. Of recorded
+    decisions the newest are kept, bounded by their number and size.
+    """
 
     logs_days: Positive
     cycles_days: Positive
@@ -189,6 +191,8 @@ class Retention(Section, frozen=True):
     idempotency_keys_days: Positive
     cleared_alerts_days: Positive
     audit_days: Positive
+    recordings: Positive
+    recordings_mib: Positive
 
 
 class PolicyDocument(Section, frozen=True):

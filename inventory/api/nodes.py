@@ -18,7 +18,7 @@ from controlplane.accounts import audit
 from controlplane.accounts.permissions import Action, permission_for
 from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
-from controlplane.base.problems import invalid, not_found
+from controlplane.base.problems import Fault, invalid, not_found
 from inventory import operations
 from inventory.api.serializers import (
     EnrolmentTokenMakeSerializer,
@@ -138,7 +138,7 @@ def _replaced_node(node_id: int | None) -> Node | None:
         return None
     node = Node.objects.filter(pk=node_id).first()
     if node is None:
-        raise invalid("node", "not-found", message=_("There is no such node."))
+        raise invalid("node", Fault.NOT_FOUND, message=_("There is no such node."))
     return node
 
 

@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError, ValidationError
 
-from controlplane.base.failures import field_errors
-from controlplane.base.strict import LARGEST_INTEGER, StrictJSONParser, StrictSerializer
+from controlplane.base.failures import FIELD_FAULTS, fault_of, field_errors
+from controlplane.base.problems import FAULT_TEXTS, Fault, Problem
+from controlplane.base.strict import (
+    LARGEST_INTEGER,
+    LinesField,
+    SecretField,
+    StrictJSONParser,
+    StrictSerializer,
+    whole_number,
+)
 
 
 class Resources(StrictSerializer):
@@ -23,6 +31,8 @@ class Resources(StrictSerializer):
 
 class Spec(StrictSerializer):
     name = serializers.CharField(required=False, max_length=20)
+    story = LinesField(required=False)
+    secret = SecretField(required=False)
     command = serializers.ListField(child=serializers.CharField(), required=False)
     env = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
     flag = serializers.BooleanField(required=False, allow_null=True)
@@ -47,8 +57,16 @@ def errors_of(document: Any) -> set[tuple[str, str]]:
         ({"name": "x", "colour": 1}, {("colour", "unknown-field")}),
         ({"name": 5}, {("name", "type")}),
         ({"name": True}, {("name", "type")}),
-        ({"name": "a\x00b"}, {("name", "text")}),
-        ({"name": "\ud800"}, {("name", "text")}),
+        ({"name": "a\x00b"}, {("name", "control-character")}),
+        ({"name": "\ud800"}, {("name", "control-character")}),
+        ({"name": "red\x1b[31m"}, {("name", "control-character")}),
+        ({"name": "two\nlines"}, {("name", "control-character")}),
+        ({"name": "cod\u202egpj.exe"}, {("name", "control-character")}),
+        ({"name": "ro\u200bot"}, {("name", "control-character")}),
+        ({"name": ""}, {("name", "empty")}),
+        ({"name": "x" * 21}, {("name", "max-length")}),
+        ({"story": "two\nlines\t\u202e"}, {("story", "control-character")}),
+        ({"secret": "\x00"}, {("secret", "control-character")}),
         ({"flag": 1}, {("flag", "type")}),
         ({"flag": "true"}, {("flag", "type")}),
         ({"kind": 1}, {("kind", "type")}),
@@ -56,7 +74,7 @@ def errors_of(document: Any) -> set[tuple[str, str]]:
         ({"command": "ls"}, {("command", "type")}),
         ({"command": ["ls", 1]}, {("command[1]", "type")}),
         ({"env": {"A": 1}}, {("env.A", "type")}),
-        ({"env": {"A\x00": "x"}}, {("env.A\x00", "text")}),
+        ({"env": {"A\x00": "x"}}, {("env.A\x00", "control-character")}),
         ({"env": []}, {("env", "type")}),
         ({"cpus": [1, True, "2", 3.0]}, {("cpus[1]", "type"), ("cpus[2]", "type"), ("cpus[3]", "type")}),
         ({"cpus": [2**60]}, {("cpus[0]", "max")}),
@@ -80,7 +98,9 @@ def test_every_fault_is_named(document: Any, expected: set[tuple[str, str]]) -> 
 
 def test_a_good_document_passes_unchanged() -> None:
     document = {
-        "name": "x",
+        "name": "测试 x",
+        "story": "two\n\tlines",
+        "secret": " \u200btyped\t",
         "command": ["ls"],
         "env": {"A": ""},
         "flag": None,
@@ -116,3 +136,27 @@ def test_no_document_breaks_it(document: Any) -> None:
 def test_a_name_that_cannot_be_told_back_is_refused_as_a_whole(body: bytes) -> None:
     with pytest.raises(ParseError):
         StrictJSONParser().parse(io.BytesIO(body))
+
+
+def test_every_fault_of_the_table_has_a_sentence() -> None:
+    assert set(FAULT_TEXTS) == set(Fault)
+
+
+def test_every_fault_of_a_field_of_the_framework_is_in_the_table() -> None:
+    """Only what has no business with us (images, paths) counts as merely not valid."""
+    kinds = [kind for kind in vars(serializers).values() if isinstance(kind, type)]
+    codes = {
+        code for kind in kinds if issubclass(kind, serializers.Field) for code in kind.default_error_messages
+    }
+    assert {code for code in codes if fault_of(code) is Fault.INVALID} <= {"invalid_image", "no_name"}
+    assert set(FIELD_FAULTS.values()) <= set(Fault)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("", "type"), ("x", "type"), ("1.0", "type"), ("\u0661", "type"), ("-1", "min"), ("9" * 5000, "max")],
+)
+def test_numbers_of_query_strings_name_their_fault(text: str, code: str) -> None:
+    with pytest.raises(Problem) as refused:
+        whole_number("limit", text, low=0, high=500)
+    assert [(e.field, e.code) for e in refused.value.errors] == [("limit", code)]

@@ -26,7 +26,7 @@ from controlplane.accounts.permissions import Action, allows, permissions_by_met
 from controlplane.accounts.scoping import signed_in, visible_teams
 from controlplane.base.api import PAGE_PARAMETERS, page, page_of, read_body
 from controlplane.base.identity import this_cluster
-from controlplane.base.problems import invalid, not_found
+from controlplane.base.problems import Fault, invalid, not_found
 
 
 def describe(user: User) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class TokensView(APIView):
         body = read_body(request, TokenMakeSerializer)
         team = visible_teams(request.user).filter(slug=body["team"]).first() if body["team"] else None
         if body["team"] and team is None:
-            raise invalid("team", "not-found", message=_("There is no such team, or you are not in it."))
+            raise invalid("team", Fault.NOT_FOUND, message=_("There is no such team, or you are not in it."))
         made = operations.make_token(request, body, team=team)
         return Response({**TokenSerializer(made.row).data, "token": made.secret}, status=201)
 

@@ -13,7 +13,8 @@ from rest_framework import serializers
 
 from controlplane.accounts.models import Role, Scope, TeamRole
 from controlplane.accounts.permissions import Action
-from controlplane.base.api import StrictSerializer
+from controlplane.base.api import SecretField, StrictSerializer
+from controlplane.base.problems import Fault
 
 USERNAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._+-]*\Z",
@@ -89,13 +90,13 @@ class UserFieldsSerializer(StrictSerializer):
     email = serializers.EmailField(allow_blank=True, max_length=254, required=False)
     role = serializers.ChoiceField(choices=Role.choices, required=False)
     language = serializers.ChoiceField(choices=LANGUAGES, allow_null=True, required=False)
-    password = serializers.CharField(max_length=128, trim_whitespace=False, required=False, write_only=True)
+    password = SecretField(required=False)
 
     def validate_password(self, password: str) -> str:
         try:
             validate_password(password)
         except DjangoValidationError as error:
-            raise serializers.ValidationError(error.messages, code="weak-password") from None
+            raise serializers.ValidationError(error.messages, code=Fault.WEAK_PASSWORD) from None
         return password
 
 

@@ -10,8 +10,8 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for, permissions_by_method
 from controlplane.accounts.scoping import signed_in
-from controlplane.base.api import PAGE_PARAMETERS, StrictSerializer, page, page_of, read_body
-from controlplane.base.problems import FieldError, Problem, not_found
+from controlplane.base.api import PAGE_PARAMETERS, LinesField, StrictSerializer, page, page_of, read_body
+from controlplane.base.problems import Fault, FieldError, Problem, not_found
 from controlplane.policy.models import PolicyVersion
 from controlplane.policy.reading import LARGEST_BYTES, PolicyError
 from controlplane.policy.service import activate
@@ -36,7 +36,7 @@ class PolicySerializer(PolicySummarySerializer):
 class PolicyMakeSerializer(StrictSerializer):
     """A new version: YAML text and why."""
 
-    document = serializers.CharField(max_length=LARGEST_BYTES, trim_whitespace=False)
+    document = LinesField(max_length=LARGEST_BYTES, trim_whitespace=False)
     reason = serializers.CharField(max_length=500)
 
 
@@ -79,4 +79,4 @@ class ActivePolicyView(APIView):
 
 def _problem(error: PolicyError) -> Problem:
     params = {"line": error.line, "field": error.field, "reason": error.reason}
-    return Problem(400, "invalid", params=params, errors=[FieldError("document", "policy", str(error))])
+    return Problem(400, "invalid", params=params, errors=[FieldError("document", Fault.POLICY, str(error))])
