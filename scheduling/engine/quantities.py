@@ -47,6 +47,21 @@ def free_compute_milli(device: DeviceInfo) -> int:
     return max(0, WHOLE_MILLI - booked)
 
 
+def free_mib_column(*, allocatable: Ints, booked: Ints, compute: Ints, used: Ints, foreign: Ints) -> Ints:
+    """`free_mib` over columns; `used` is UNKNOWN where it was not measured."""
+    taken = booked + foreign
+    taken = np.where((booked > 0) | (compute > 0), np.maximum(taken, used), taken)
+    free: Ints = np.maximum(np.maximum(allocatable, 0) - taken, 0)
+    return free
+
+
+def free_compute_milli_column(*, booked: Ints, compute: Ints) -> Ints:
+    """`free_compute_milli` over columns."""
+    counted = np.where((compute == 0) & (booked > 0), 1, compute)
+    free: Ints = np.maximum(WHOLE_MILLI - counted, 0)
+    return free
+
+
 def memory_share_milli(memory_mib: int, allocatable: int) -> int:
     """Compute share of a memory-only slice: ceil(1000 * MiB / allocatable), at least 1, at most the whole."""
     if allocatable <= 0:

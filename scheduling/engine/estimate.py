@@ -1,0 +1,211 @@
+"""When a waiting job could start, judged by the expected ends of the placements that run now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduling.engine import filters
+from scheduling.engine.frame import frame_of, whole_frame
+from scheduling.engine.ledger import Ledger
+from scheduling.engine.quantities import Bools, Ints, free_compute_milli_column, free_mib_column
+from scheduling.engine.shapes import Demand, demand_of
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import UNKNOWN, DeviceInfo, EnginePolicy, PendingJob, SliceChoice
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The expected end of one running placement and what its node gets back then; `cpus` are logical CPU numbers."""
+
+    at_ms: int
+    node: int
+    slices: tuple[SliceChoice, ...] = ()
+    cpus: tuple[int, ...] = ()
+    host_memory_mib: int = 0
+    read_bandwidth_mib_s: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The job fits on `node` from `at_ms` on, once `after` placements of that node ended: those at the places
+    `releases` of the given list, ascending. None of them can be left out.
+    """
+
+    at_ms: int
+    node: int
+    after: int
+    releases: tuple[int, ...]
+
+
+def estimate_start(
+    state: ClusterState,
+    job: PendingJob,
+    policy: EnginePolicy,
+    releases: Sequence[Release],
+    *,
+    now_ms: int,
+) -> Estimate | None:
+    """The first moment at which some node has room for the job; None when these ends give it room nowhere.
+
+    Only the given ends are counted: nobody else is assumed to take the capacity first, and nothing else to change.
+    An end that is overdue counts as now. Ends at one moment happen in order of node id, then in the order given; a
+    release of a node, device or core that is not here, or not booked, gives nothing back. A job that fits at once
+    gets `now_ms` and the first such node by id. Memory that a placement used beyond its booking is assumed to stay.
+    """
+    demand = demand_of(job.request, policy)
+    ends = _Ends(state, releases)
+    needed = _least(ends, demand)
+    if needed is None:
+        return None
+    if needed == 0:
+        row = int(np.flatnonzero(_passed(ends.after(ends.order[:0]), demand))[0])
+        return Estimate(now_ms, int(state.node.id[row]), 0, ())
+    last = int(ends.order[needed - 1])
+    row = state.index_of(releases[last].node)
+    kept = _indispensable(ends, demand, row, ends.order[:needed])
+    return Estimate(max(now_ms, releases[last].at_ms), releases[last].node, len(kept), kept)
+
+
+def _least(ends: _Ends, demand: Demand) -> int | None:
+    """How many ends, in order, until a node takes the job: more room never fits worse, so it can be bisected."""
+    low, high = 0, len(ends.order)
+    if not _passed(ends.after(ends.order), demand).any():
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if _passed(ends.after(ends.order[:middle]), demand).any():
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _indispensable(ends: _Ends, demand: Demand, row: int, happened: Ints) -> tuple[int, ...]:
+    """The ends on this node that are really needed: each is left out in turn, earliest first."""
+    kept = [int(place) for place in happened if ends.node_row[place] == row]
+    for place in tuple(kept):
+        rest = [other for other in kept if other != place]
+        ledger = ends.after(np.array(rest, dtype=np.int64))
+        frame = frame_of(ledger, np.array([row], dtype=np.int64))
+        if filters.run(frame, demand).passed().any():
+            kept = rest
+    return tuple(sorted(kept))
+
+
+def _passed(ledger: Ledger, demand: Demand) -> Bools:
+    return filters.run(whole_frame(ledger), demand).passed()
+
+
+class _Ends:
+    """The releases as rows of the state's columns; `order` are their places by time, node id and place."""
+
+    def __init__(self, state: ClusterState, releases: Sequence[Release]) -> None:
+        self._state = state
+        self.node_row = np.array([_row_of(state, r.node) for r in releases], dtype=np.int64)
+        here = [i for i in range(len(releases)) if self.node_row[i] != UNKNOWN]
+        ordered = sorted(here, key=lambda i: (releases[i].at_ms, releases[i].node, i))
+        self.order = np.array(ordered, dtype=np.int64)
+        self._host = np.array([r.host_memory_mib for r in releases], dtype=np.int64)
+        self._reads = np.array([r.read_bandwidth_mib_s for r in releases], dtype=np.int64)
+        self._slices = self._slice_rows(releases)
+        self._cpus = self._cpu_rows(releases)
+        self._booked = _booked_of(state, np.unique(self._slices[:, 1]))
+
+    def after(self, happened: Ints) -> Ledger:
+        """The cluster as it will be once these releases happened and nothing else."""
+        ledger = Ledger(self._state)
+        counts = np.zeros(len(self._host), dtype=np.bool_)
+        counts[happened] = True
+        self._free_devices(ledger, counts)
+        self._free_cpus(ledger, counts)
+        rows = self.node_row[happened]
+        back = np.zeros(len(ledger.node), dtype=np.int64)
+        np.add.at(back, rows, self._host[happened])
+        for row in np.flatnonzero(back).tolist():
+            info = self._state.infos[row]
+            booked = max(0, info.memory_booked_mib - int(back[row]))
+            ledger.node.host_free[row] = max(0, info.memory_mib - booked)
+        np.subtract.at(ledger.node.read_bandwidth, rows, self._reads[happened])
+        np.maximum(ledger.node.read_bandwidth, 0, out=ledger.node.read_bandwidth)
+        return ledger
+
+    def _free_devices(self, ledger: Ledger, counts: Bools) -> None:
+        _, rows, memory, milli = self._slices[counts[self._slices[:, 0]]].T
+        size = len(ledger.device)
+        touched = np.unique(rows)
+        memory_back = np.bincount(rows, weights=memory, minlength=size).astype(np.int64)[touched]
+        milli_back = np.bincount(rows, weights=milli, minlength=size).astype(np.int64)[touched]
+        before_mib, before_milli, used, foreign = self._booked[touched].T
+        booked = np.maximum(before_mib - memory_back, 0)
+        compute = np.maximum(before_milli - milli_back, 0)
+        used = np.where(used == UNKNOWN, UNKNOWN, np.maximum(used - (before_mib - booked), 0))
+        allocatable = ledger.device.allocatable[touched]
+        ledger.device.free[touched] = free_mib_column(
+            allocatable=allocatable, booked=booked, compute=compute, used=used, foreign=foreign
+        )
+        ledger.device.compute_free[touched] = free_compute_milli_column(booked=booked, compute=compute)
+
+    def _free_cpus(self, ledger: Ledger, counts: Bools) -> None:
+        rows = np.unique(self._cpus[counts[self._cpus[:, 0]], 1])
+        rows = rows[~ledger.cpu.free[rows]]
+        ledger.cpu.free[rows] = True
+        node = np.searchsorted(self._state.offsets.cpu, rows, side="right") - 1
+        np.add.at(ledger.node.cores_free, node, 1)
+        np.add.at(ledger.slot.free, self._state.offsets.slot[node] + ledger.cpu.slot[rows], 1)
+
+    def _slice_rows(self, releases: Sequence[Release]) -> Ints:
+        """Release, device row, MiB, milli."""
+        row_of = {int(device): row for row, device in enumerate(self._state.device.id)}
+        owner = self._state.joins().device_node
+        found = [
+            (i, row_of[s.device], s.memory_mib, s.compute_milli)
+            for i, release in enumerate(releases)
+            for s in release.slices
+            if s.device in row_of and owner[row_of[s.device]] == self.node_row[i]
+        ]
+        return np.array(found, dtype=np.int64).reshape(len(found), 4)
+
+    def _cpu_rows(self, releases: Sequence[Release]) -> Ints:
+        """Release, CPU row; only CPUs that are booked and that jobs may have."""
+        booked: dict[int, dict[int, int]] = {}
+        found = []
+        for i, release in enumerate(releases):
+            node = int(self.node_row[i])
+            if node == UNKNOWN or not release.cpus:
+                continue
+            if node not in booked:
+                booked[node] = self._booked_cpus(node)
+            found += [(i, booked[node][cpu]) for cpu in release.cpus if cpu in booked[node]]
+        return np.array(found, dtype=np.int64).reshape(len(found), 2)
+
+    def _booked_cpus(self, node: int) -> dict[int, int]:
+        first = int(self._state.offsets.cpu[node])
+        cpus = sorted(self._state.infos[node].cpus, key=lambda c: c.cpu)
+        return {c.cpu: first + i for i, c in enumerate(cpus) if c.booked and c.online and not c.reserved}
+
+
+def _booked_of(state: ClusterState, rows: Ints) -> Ints:
+    """Per device row booked MiB, booked milli, used MiB (UNKNOWN if so), foreign MiB; filled for these rows only."""
+    table = np.zeros((len(state.device), 4), dtype=np.int64)
+    owner = state.joins().device_node
+    for node in np.unique(owner[rows]).tolist():
+        by_id = {d.device: d for d in state.infos[node].devices}
+        here = rows[owner[rows] == node]
+        amounts = [_amounts(by_id[device]) for device in state.device.id[here].tolist()]
+        table[here] = np.array(amounts, dtype=np.int64)
+    return table
+
+
+def _amounts(device: DeviceInfo) -> tuple[int, int, int, int]:
+    used = UNKNOWN if device.memory_used_mib is None else device.memory_used_mib
+    return (device.memory_booked_mib, device.compute_booked_milli, used, device.foreign_mib)
+
+
+def _row_of(state: ClusterState, node: int) -> int:
+    try:
+        return state.index_of(node)
+    except KeyError:
+        return UNKNOWN
