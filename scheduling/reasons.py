@@ -33,8 +33,8 @@ def store_reasons(refusals: Mapping[str, Refusal], cycle: Cycle | None) -> None:
     gone = known.keys() - refusals.keys()
     if gone:
         ShapeReason.objects.filter(shape__in=gone).delete()
-    if gone or any(known.get(row.shape) is None or known[row.shape].code != row.code for row in changed):
-        after_commit(Topic.HINT, ("jobs",))
+    if changed or gone:
+        after_commit(Topic.HINT, ("reasons",))
 
 
 def _is_news(refusal: Refusal, known: ShapeReason | None, now: datetime) -> bool:

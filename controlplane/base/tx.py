@@ -19,7 +19,8 @@ class Topic(StrEnum):
 
     CYCLE_WAKE = "cycle-wake"  # key: ""
     NODE_WAKE = "node-wake"  # key: node id
-    HINT = "hint"  # key: tuple: ("jobs",), ("job", 12), ("map",), ("readings",), ("node", 3), ("alerts",), ("queues",)
+    # Key, a tuple: ("jobs",), ("job", 12), ("reasons",), ("map",), ("readings",), ("node", 3), ("alerts",), ("queues",).
+    HINT = "hint"
 
 
 _subscribers: dict[Topic, list[Subscriber]] = {topic: [] for topic in Topic}

@@ -23,6 +23,8 @@ export type Hint = readonly [topic: string, ...rest: unknown[]];
 
 const STALE_BY_TOPIC: Record<string, readonly string[]> = {
   jobs: ["jobs", "overview", "queues"],
+  // Why jobs wait: stored per shape, so that no single job is named.
+  reasons: ["jobs", "job", "overview"],
   map: ["map", "overview", "nodes", "device"],
   readings: ["map", "device"],
   node: ["nodes", "device"],

@@ -97,5 +97,6 @@ describe("hints", () => {
     [["node", 3], [["node", 3], ["nodes"], ["device"]]],
     [["something-new"], [["something-new"]]],
     [["resync"], [[]]],
+    [["reasons"], [["jobs"], ["job"], ["overview"]]],
   ])("%j", (hint, keys) => expect(staleKeys(hint)).toEqual(keys));
 });
