@@ -19,7 +19,7 @@ class Topic(StrEnum):
 
     CYCLE_WAKE = "cycle-wake"  # key: ""
     NODE_WAKE = "node-wake"  # key: node id
-    # Key, a tuple: ("jobs",), ("job", 12), ("reasons",), ("map",), ("readings",), ("node", 3), ("alerts",), ("queues",).
+    # The key is a tuple: ("jobs",), ("job", 12), ("reasons",), ("map",), ("readings",), ("node", 3), ("alerts",), ...
     HINT = "hint"
 
 
