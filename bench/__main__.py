@@ -12,6 +12,7 @@ from bench.machine import describe
 BENCHMARKS = {
     "start-latency": "bench.start_latency",
     "chaos": "bench.chaos",
+    "openb": "bench.openb",
 }
 
 

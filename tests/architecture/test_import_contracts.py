@@ -43,6 +43,7 @@ PLANTED = [
     ("inventory/planted.py", "import queues.models", "one direction through the server"),
     ("controlplane/base/planted.py", "import controlplane.policy.models", "one direction through the server"),
     ("scheduling/engine/planted.py", "import django.db", "the engine knows neither Django nor any app"),
+    ("scheduling/simulator/planted.py", "import django.db", "the simulator knows the engine only"),
     ("agent/planted.py", "import queues.models", "the agent knows nothing of the server"),
     ("client/planted.py", "import agent.protocol", "the client knows nothing of the server"),
     ("queues/planted.py", "import agent.reconcile", "of the agent the server knows the wire types only"),
