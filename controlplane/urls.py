@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from controlplane import console
 from controlplane.base import status
+from scheduling.api.status import MetricsView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("controlplane.accounts.api.urls")),
@@ -15,6 +16,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/openapi.json", status.OpenApiView.as_view(), name="openapi"),
     path("agent/v1/", include("controlplane.agentapi.urls")),
     path("_allauth/", include("controlplane.accounts.signin_urls")),
+    path("metrics", MetricsView.as_view()),
     path("healthz", status.healthz),
     path("readyz", status.readyz),
     re_path(r"^(?:api|agent|live|metrics|_allauth)(?:/.*)?$", status.no_such_address),

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 
 from controlplane.accounts.models import ApiToken, Membership, Role, Scope, Team, TeamRole, User
 from controlplane.base.problems import Problem
+from controlplane.base.queries import check_query_names
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
@@ -52,6 +53,9 @@ class Action(StrEnum):
     MAP_READ = "map-read"
     OVERVIEW_READ = "overview-read"
     CYCLE_READ = "cycle-read"
+    STATUS_READ = "status-read"
+    RECORDING_READ = "recording-read"
+    WHAT_IF = "what-if"
     CLUSTER_PAUSE = "cluster-pause"
 
 
@@ -109,6 +113,9 @@ PERMISSIONS: dict[Action, Rule] = {
     Action.MAP_READ: Rule(EVERYBODY, Scope.READ),
     Action.OVERVIEW_READ: Rule(EVERYBODY, Scope.READ),
     Action.CYCLE_READ: Rule(EVERYBODY, Scope.READ),
+    Action.STATUS_READ: Rule(EVERYBODY, Scope.READ),
+    Action.RECORDING_READ: Rule(OPERATORS, Scope.READ),
+    Action.WHAT_IF: Rule(OPERATORS, Scope.READ),
     Action.CLUSTER_PAUSE: Rule(OPERATORS, Scope.WRITE),
 }
 
@@ -183,14 +190,21 @@ class Nobody(BasePermission):
 
 
 class ActionPermission(BasePermission):
-    """Asks the table by HTTP method; made by `permission_for` and `permissions_by_method`."""
+    """Asks the table by HTTP method; made by `permission_for` and `permissions_by_method`. Being what every view
+    has, it also refuses query parameters that the view does not describe.
+    """
 
     actions: dict[str, Action] = {}
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         action = self.actions.get("GET" if request.method == "HEAD" else request.method or "")
         # OPTIONS and methods that the view does not have are answered by the framework.
-        return action is None or allows(request.user, action)
+        if action is None:
+            return True
+        if not allows(request.user, action):
+            return False
+        check_query_names(request, view)
+        return True
 
 
 def permission_for(action: Action) -> type[ActionPermission]:

@@ -21,6 +21,11 @@ def to_ms(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
 
 
+def from_ms(unix_ms: int) -> datetime:
+    """The moment of these Unix milliseconds, aware UTC."""
+    return datetime.fromtimestamp(unix_ms / 1000, UTC)
+
+
 def monotonic_s() -> float:
     """Seconds of a clock that never steps; for measuring durations only."""
     return time.monotonic()

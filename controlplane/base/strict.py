@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
-from controlplane.base.problems import FAULT_TEXTS, Fault, filled, invalid
-from controlplane.base.texts import LINES, has_control_character
+from controlplane.base.problems import FAULT_TEXTS, Fault, Problem, fault, filled, invalid
+from controlplane.base.texts import LINES, has_control_character, without_control_characters
 
 # JSON numbers beyond this are not exact in browsers, and larger ones do not fit the database.
 LARGEST_INTEGER = 2**53 - 1
@@ -20,19 +23,50 @@ Detail = ErrorDetail | dict[Any, Any] | None
 
 
 class StrictJSONParser(JSONParser):
-    """JSON without NaN and Infinity; nesting that exhausts the interpreter is the sender's fault."""
+    """JSON without NaN, Infinity and names given twice; nesting that exhausts the interpreter is the sender's
+    fault.
+    """
 
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise Problem(413, "too-large", params={"limit_bytes": limit})
         try:
-            document = super().parse(stream, media_type, parser_context)
-        except RecursionError:
+            document = json.loads(
+                body.decode(), parse_constant=_refuse_constant, object_pairs_hook=_members_once
+            )
+        except (ValueError, RecursionError):
             raise ParseError from None
         if any(_has_surrogate(name) for name in _names(document)):
             # Such a name could not even be told back in the refusal.
             raise ParseError
         return document
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """One object; of a name given twice readers would disagree which one counts."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        counts = Counter(name for name, _value in pairs)
+        raise Problem(
+            400,
+            "invalid",
+            errors=[fault(_shown(name), Fault.REPEATED_FIELD) for name, count in counts.items() if count > 1][
+                :20
+            ],
+        )
+    return members
+
+
+def _shown(name: str) -> str:
+    return without_control_characters(name[:100])
 
 
 def _names(document: Any) -> Iterator[str]:

@@ -14,6 +14,7 @@ from controlplane.accounts.api import me
 from controlplane.accounts.models import User
 from controlplane.base.problems import Problem
 from tests.controlplane.conftest import client_of
+from tests.controlplane.routes import Route, api_routes
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,42 @@ def test_params_are_filled_into_the_message() -> None:
     )
     assert problem.body()["detail"] == "Queue a is closed (100 %), %(why)s."
     assert json.dumps(problem.body())
+
+
+ROUTES = api_routes()
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=[f"{route.method} {route.template}" for route in ROUTES])
+def test_unknown_query_parameters_are_named(admin: User, route: Route) -> None:
+    address = f"{route.address}?colour=blue&colour=red&x%1b=1"
+    answer = client_of(admin).generic(route.method, address, "{}", content_type="application/json")
+    assert answer.status_code == 400
+    faults = [(fault["field"], fault["code"]) for fault in answer.json()["errors"]]
+    assert faults == [("colour", "unknown-field"), ("x", "unknown-field")]
+
+
+def test_who_may_not_ask_is_told_that_first(member: User) -> None:
+    assert client_of(member).get("/api/v1/users?colour=blue").status_code == 403
+
+
+def test_a_name_given_twice_is_named(member: User) -> None:
+    body = '{"language": "en", "language": null}'
+    answer = client_of(member).generic("PATCH", "/api/v1/me", body, content_type="application/json")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "language")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("tokens", {"name": "ci\x1b[2J", "scopes": ["read"]}, "name"),
+        ("enrolment-tokens", {"node_set": "gpu\u202e"}, "node_set"),
+        ("policies", {"document": "scheduler: {}", "reason": "ze\u200bro"}, "reason"),
+        ("teams", {"slug": "a", "name": "two\nlines"}, "name"),
+    ],
+)
+def test_names_and_reasons_have_no_unseen_characters(
+    admin: User, path: str, body: dict[str, Any], field: str
+) -> None:
+    answer = client_of(admin).post(f"/api/v1/{path}", body, format="json")
+    faults = [(fault["field"], fault["code"]) for fault in answer.json()["errors"]]
+    assert (answer.status_code, faults) == (400, [(field, "control-character")])

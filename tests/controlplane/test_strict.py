@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError, ValidationError
 
@@ -160,3 +161,25 @@ def test_numbers_of_query_strings_name_their_fault(text: str, code: str) -> None
     with pytest.raises(Problem) as refused:
         whole_number("limit", text, low=0, high=500)
     assert [(e.field, e.code) for e in refused.value.errors] == [("limit", code)]
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        (b'{"a": 1, "b": 2, "a": 1}', ["a"]),
+        (b'{"x": [{"gpus": 1, "gpus": 8}]}', ["gpus"]),
+        (b'{"a": 1, "a": 2, "b": 1, "b": 1}', ["a", "b"]),
+        (b'{"\\u202ea": 1, "\\u202ea": 2}', ["a"]),
+    ],
+)
+def test_a_name_given_twice_is_refused(body: bytes, names: list[str]) -> None:
+    with pytest.raises(Problem) as refused:
+        StrictJSONParser().parse(io.BytesIO(body))
+    assert [(e.field, e.code) for e in refused.value.errors] == [(name, "repeated-field") for name in names]
+
+
+def test_a_body_too_large_is_refused(settings: Settings) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10
+    with pytest.raises(Problem) as refused:
+        StrictJSONParser().parse(io.BytesIO(b'{"a": "0123456789"}'))
+    assert (refused.value.status, refused.value.code) == (413, "too-large")
