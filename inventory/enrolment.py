@@ -156,7 +156,7 @@ def _reset_identity(contact: NodeContact, request: EnrolRequest) -> None:
     if contact.boot_id and contact.boot_id != request.boot_id:
         RetiredBoot.objects.get_or_create(node=contact.node, boot_id=contact.boot_id)
     RetiredBoot.objects.filter(node=contact.node, boot_id=request.boot_id).delete()
-    NodeContact.objects.filter(pk=contact.pk).update(boot_id=request.boot_id, seq=0)
+    NodeContact.objects.filter(pk=contact.pk).update(boot_id=request.boot_id, seq=0, late_seq=None)
     Node.objects.filter(pk=contact.pk).update(facts_digest="")
 
 

@@ -24,6 +24,7 @@ TEXTS: Mapping[str, str | Promise] = {
     "node-lost": _("Its node stopped reporting and was given up."),
     "late-answer": _("An answer of an earlier attempt arrived late and changed nothing."),
 }
+UNKNOWN_CODE = _("Ended by itself; its exit code is unknown.")
 AGAIN = _("It waits again as a new attempt.")
 FINAL = _("It is not tried again.")
 AFTER_FAULT = frozenset({"exit-code", "signal", "start-failed", "lost-process", "node-lost"})
@@ -32,6 +33,8 @@ AFTER_FAULT = frozenset({"exit-code", "signal", "start-failed", "lost-process", 
 def event_text(event: JobEvent) -> str:
     """What happened, and what follows where that is not plain from the status."""
     template = str(TEXTS.get(event.code, event.code))
+    if event.code == "exit-code" and event.details.get("exit_code") is None:
+        template = str(UNKNOWN_CODE)
     details = {"exit_code": None, "exit_signal": None, "message": "", **event.details}
     text = template % details if "%(" in template else template
     if event.code not in AFTER_FAULT:

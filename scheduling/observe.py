@@ -167,8 +167,9 @@ def _exit(task: TaskState) -> Exit:
     code, signal = _known(task.exit_code), _known(task.signal)
     ending = ENDINGS.get(task.reason) if task.reason is not None else None
     if ending is None:
-        # A process that went without a code left nobody to say how.
-        ending = Ending.LOST_PROCESS if code is None else Ending.EXIT_CODE if code else Ending.SUCCESS
+        # A process that went without a code left nobody to say how; one with an impossible code did end by itself.
+        lost = task.exit_code is None
+        ending = Ending.LOST_PROCESS if lost else Ending.SUCCESS if code == 0 else Ending.EXIT_CODE
     return Exit(ending, code=code, signal=signal, message=task.message.replace("\x00", "")[:1000])
 
 

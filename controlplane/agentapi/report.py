@@ -21,17 +21,13 @@ from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
 from controlplane.policy.document import Health
 from inventory import device_health, streams
-from inventory.boots import Boot, meet_boot
+from inventory.boots import Boot, is_news, meet_boot
 from inventory.clock_offsets import note_clock
 from inventory.ingest import apply_facts
 from inventory.models import Device, Node, NodeContact, NodeState
 from inventory.node_states import heard_from, note_claim, quarantine_restored
 from scheduling.backends.agent import epoch_of
 from scheduling.observe import observe_tasks
-
-# Numbers grow over restarts of the agent. One slightly too small belongs to a report that was long under way;
-# one far below to another life of the machine, such as a restored snapshot, which must be heard.
-LATE_REPORTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
         contact = contacts.defer("node__facts", "node__labels").get(node=node_id)
         node = contact.node
         boot = meet_boot(node, contact, report.boot_id)
-        repeated = boot is Boot.SAME and contact.seq - LATE_REPORTS < report.seq <= contact.seq
+        repeated = boot is Boot.SAME and not is_news(contact, report.seq)
         _contact(contact, report, arrival, boot=boot, repeated=repeated)
         if boot is not Boot.DUPLICATE and not repeated:
             _note_epoch(contact, report)
@@ -118,6 +114,7 @@ def _contact(contact: NodeContact, report: Report, arrival: _Arrival, *, boot: B
             "address",
             "boot_id",
             "seq",
+            "late_seq",
             "clock_offset_us",
             "clock_uncertainty_us",
             "clock_alarm",

@@ -84,13 +84,16 @@ class EnrolmentToken(models.Model):
 
 
 class NodeContact(models.Model):
-    """Last contact of a node by the server's clock; written on every report. `epoch` is what the agent last obeyed."""
+    """Last contact of a node by the server's clock; written on every report. `epoch` is what the agent last obeyed,
+    `late_seq` the number of a report far below `seq` that nothing followed yet.
+    """
 
     node = models.OneToOneField(Node, on_delete=models.CASCADE, primary_key=True, related_name="contact")
     received_at = models.DateTimeField(null=True)
     checks_at = models.DateTimeField(null=True)
     boot_id = models.CharField(max_length=64, blank=True)
     seq = models.BigIntegerField(default=0)
+    late_seq = models.BigIntegerField(null=True)
     epoch = models.BigIntegerField(default=0)
     address = models.GenericIPAddressField(null=True)
     clock_offset_us = models.BigIntegerField(null=True)

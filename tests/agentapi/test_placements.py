@@ -5,7 +5,8 @@ import gzip
 import pytest
 
 from agent.protocol import ExitReason, TaskPhase, TaskState, Want
-from queues.models import Job
+from queues.events import event_text
+from queues.models import Job, JobEvent
 from scheduling import logs
 from scheduling.models import Placement
 from tests.agentapi.speaking import Agent, enrolled, post_log, problem
@@ -52,6 +53,17 @@ def test_an_assignment_is_repeated_until_its_end_is_reported(agent, assignment):
         assert agent.send(report).status_code == 200
     assert (Job.objects.get().status, Job.objects.get().exit_code) == ("failed", 3)
     assert agent.report().assignments == []
+
+
+@pytest.mark.parametrize("code", [2**40, -(2**63), 2**63 - 1])
+def test_an_impossible_exit_code_is_unknown_and_no_lost_process(agent, assignment, code):
+    ended = task(
+        assignment, TaskPhase.ENDED, exit_code=code, signal=2**40, pid=2**50, reason=ExitReason.EXITED
+    )
+    agent.report(tasks=[ended])
+    job = Job.objects.get()
+    assert (job.status, job.exit_class, job.exit_code, job.exit_signal) == ("failed", "exit-code", None, None)
+    assert event_text(JobEvent.objects.order_by("id").last()) == "Ended by itself; its exit code is unknown."
 
 
 def test_a_task_of_a_foreign_node_changes_nothing(assignment):

@@ -47,15 +47,30 @@ def test_the_same_report_twice_counts_its_checks_once(agent):
     assert Device.objects.get().failed_checks == 1
 
 
-def test_a_report_that_arrives_late_changes_nothing_and_another_life_is_heard(agent):
+@pytest.mark.parametrize("later", [1, 99, 100, 101, 4000])
+def test_a_report_that_arrives_late_changes_nothing_however_late(agent, later):
     agent.seq = 5000
     agent.report(facts=facts(hostname="n1"))
     late = agent.make(facts=facts(hostname="late"), facts_digest="d0")
+    agent.seq += later - 1
     agent.report()
-    assert agent.send(late).status_code == 200 and Node.objects.get().name == "n1"
+    for _ in range(3):
+        assert agent.send(late).status_code == 200 and Node.objects.get().name == "n1"
+        agent.report()
+
+
+def test_a_restarted_agent_is_heard_at_once_and_another_life_from_its_second_report_on(agent):
+    agent.seq = 5000
+    agent.report(facts=facts(hostname="n1"))
+    agent.seq = 90_000
+    agent.report(facts=facts(hostname="restarted"))
+    assert Node.objects.get().name == "restarted"
     agent.seq = 10
-    agent.report(facts=facts(hostname="snapshot"))
-    assert Node.objects.get().name == "snapshot"
+    for name in ("restarted", "snapshot"):
+        agent.report(facts=facts(hostname="snapshot"))
+        assert Node.objects.get().name == name
+    agent.report(facts=facts(hostname="goes-on"))
+    assert Node.objects.get().name == "goes-on"
 
 
 def test_checks_move_health_keep_evidence_and_raise_alerts(agent):
