@@ -5,17 +5,16 @@ guessed or ignored. Pure.
 from __future__ import annotations
 
 import dataclasses
-import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from controlplane.base.problems import Fault
+from controlplane.base.texts import LINES, has_control_character
 from queues.quantity import QuantityFault, read_mib
 
-LINE_CHARACTERS = "\n\t\r"
-# Characters that turn the reading direction make a name look like another one.
-_DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
-_REFUSED_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
+NumberT = TypeVar("NumberT", int, float)
+LINE_CHARACTERS = LINES
 
 
 @dataclass(frozen=True)
@@ -29,12 +28,7 @@ class FieldError:
 
 def text_fault(text: str, *, allowed: str = "") -> str | None:
     """The code of what makes a text unfit to be stored and shown, None when it is fine."""
-    for char in text:
-        if char not in allowed and (
-            unicodedata.category(char) in _REFUSED_CATEGORIES or char in _DIRECTION_MARKS
-        ):
-            return "control-character"
-    return None
+    return Fault.CONTROL_CHARACTER if has_control_character(text, allowed=allowed) else None
 
 
 class Fields:
@@ -48,7 +42,16 @@ class Fields:
 
     def refuse(self, name: str, code: str, **params: Any) -> None:
         """Record a fault of one member."""
-        self.errors.append(FieldError(f"{self._path}.{name}" if self._path else name, code, params))
+        self.errors.append(FieldError(self.at(name), code, params))
+
+    def at(self, name: str) -> str:
+        """The path of one member."""
+        return f"{self._path}.{name}" if self._path else name
+
+    def there(self, name: str) -> bool:
+        """Whether the member is there, null or not."""
+        self._known.add(name)
+        return name in self._raw
 
     def given(self, name: str) -> bool:
         """Whether the member is there and not null."""
@@ -64,7 +67,7 @@ class Fields:
         """Record every member that nobody asked for."""
         for name in self._raw:
             if name not in self._known:
-                self.refuse(str(name)[:100], "unknown-field")
+                self.refuse(str(name)[:100], Fault.UNKNOWN_FIELD)
 
     def integer(self, name: str, *, low: int, high: int) -> int | None:
         """A JSON integer; true, 1.0 and "1" are none."""
@@ -72,27 +75,39 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool):
-            self.refuse(name, "not-integer")
+            self.refuse(name, Fault.TYPE, expected="integer")
+            return None
+        return self._within(name, value, low=low, high=high)
+
+    def number(self, name: str, *, low: float, high: float) -> float | None:
+        """A JSON number; true and "1" are none."""
+        value = self.value(name)
+        if value is None:
+            return None
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            self.refuse(name, Fault.TYPE, expected="number")
             return None
         return self._within(name, value, low=low, high=high)
 
     def memory_mib(self, name: str, *, high: int) -> int | None:
         """An integer of MiB, or a text with a unit."""
         value = self.value(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self._within(name, value, low=1, high=high, unit=" MiB")
         if not isinstance(value, str):
             return self.integer(name, low=1, high=high)
         amount = read_mib(value)
         if isinstance(amount, QuantityFault):
             self.refuse(name, amount.value, value=value[:40] if text_fault(value) is None else "")
             return None
-        return self._within(name, amount, low=1, high=high)
+        return self._within(name, amount, low=1, high=high, unit=" MiB")
 
     def boolean(self, name: str) -> bool | None:
         """A JSON boolean."""
         value = self.value(name)
         if value is None or isinstance(value, bool):
             return value
-        self.refuse(name, "not-boolean")
+        self.refuse(name, Fault.TYPE, expected="boolean")
         return None
 
     def text(self, name: str, *, longest: int, allowed: str = "") -> str | None:
@@ -105,7 +120,7 @@ class Fields:
         value = self.value(name)
         if value is None or (isinstance(value, str) and value in options):
             return value
-        self.refuse(name, "choice", options=", ".join(sorted(options)))
+        self.refuse(name, Fault.CHOICE, options=", ".join(sorted(options)))
         return None
 
     def texts(
@@ -116,10 +131,10 @@ class Fields:
         if value is None:
             return []
         if not isinstance(value, list):
-            self.refuse(name, "not-list")
+            self.refuse(name, Fault.TYPE, expected="list")
             return []
         if len(value) > most:
-            self.refuse(name, "too-many", limit=most)
+            self.refuse(name, Fault.MAX_LENGTH, limit=most)
             return []
         found = [
             self.checked_text(f"{name}[{i}]", item, longest=longest, allowed=allowed, empty=empty)
@@ -141,10 +156,10 @@ class Fields:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            self.refuse(name, "not-object")
+            self.refuse(name, Fault.TYPE, expected="object")
             return {}
         if len(value) > most:
-            self.refuse(name, "too-many", limit=most)
+            self.refuse(name, Fault.MAX_LENGTH, limit=most)
             return {}
         found: dict[str, str] = {}
         for key, item in value.items():
@@ -162,22 +177,24 @@ class Fields:
     ) -> str | None:
         """The value when it is a fit text, else None with the fault recorded."""
         if not isinstance(value, str):
-            self.refuse(name, "not-text")
+            self.refuse(name, Fault.TYPE, expected="string")
         elif not value and not empty:
-            self.refuse(name, "empty")
+            self.refuse(name, Fault.EMPTY)
         elif len(value) > longest:
-            self.refuse(name, "too-long", limit=longest)
+            self.refuse(name, Fault.MAX_LENGTH, limit=longest)
         elif text_fault(value, allowed=allowed) is not None:
-            self.refuse(name, "control-character")
+            self.refuse(name, Fault.CONTROL_CHARACTER)
         else:
             return value
         return None
 
-    def _within(self, name: str, value: int, *, low: int, high: int) -> int | None:
-        if value < low:
-            self.refuse(name, "min", limit=low)
+    def _within(
+        self, name: str, value: NumberT, *, low: float, high: float, unit: str = ""
+    ) -> NumberT | None:
+        if not value >= low:
+            self.refuse(name, Fault.MIN, limit=f"{low}{unit}")
         elif value > high:
-            self.refuse(name, "max", limit=high)
+            self.refuse(name, Fault.MAX, limit=f"{high}{unit}")
         else:
             return value
         return None

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from controlplane.base.problems import Fault
 from queues.fields import LINE_CHARACTERS, FieldError, Fields, text_fault
 
 WHOLE_MILLI = 1000
@@ -143,7 +144,7 @@ class _Devices:
 def read_spec(raw: object, rules: SpecRules) -> JobSpec:
     """The request in normal form; SpecFaults names every field that is wrong."""
     if not isinstance(raw, Mapping):
-        raise SpecFaults((FieldError("", "not-object"),))
+        raise SpecFaults((FieldError("", Fault.TYPE, {"expected": "object"}),))
     errors: list[FieldError] = []
     top = Fields(raw, path="", errors=errors)
     command = _command(top)
@@ -193,14 +194,14 @@ def decode_spec(plain: Mapping[str, Any]) -> JobSpec:
 
 def _command(top: Fields) -> list[str]:
     if not top.given("command"):
-        top.refuse("command", "required")
+        top.refuse("command", Fault.REQUIRED)
         return []
     command = top.texts(
         "command", most=MOST_ARGUMENTS, longest=LONGEST_ARGUMENT, allowed=LINE_CHARACTERS, empty=True
     )
     value = top.value("command")
     if value == [] or (command and not command[0]):
-        top.refuse("command", "empty")
+        top.refuse("command", Fault.EMPTY)
     return command
 
 
@@ -212,9 +213,9 @@ def _default_name(command: Sequence[str]) -> str:
 def _queue(top: Fields, rules: SpecRules) -> str:
     name = top.value("queue")
     if name is None:
-        top.refuse("queue", "required")
+        top.refuse("queue", Fault.REQUIRED)
     elif not isinstance(name, str) or name not in rules.queues:
-        top.refuse("queue", "choice", options=", ".join(rules.queues))
+        top.refuse("queue", Fault.CHOICE, options=", ".join(rules.queues))
     else:
         return name
     return ""
@@ -252,7 +253,7 @@ def _resources(top: Fields, rules: SpecRules, queue: str) -> Resources:
     if raw is None:
         raw = {}
     if not isinstance(raw, Mapping):
-        top.refuse("resources", "not-object")
+        top.refuse("resources", Fault.TYPE, expected="object")
         return Resources()
     part = Fields(raw, path="resources", errors=top.errors)
     devices = _read_devices(part, rules)

@@ -8,23 +8,20 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.base import problems
+from controlplane.base.problems import FAULT_TEXTS, Fault, filled
 from queues.fields import FieldError
 
+# What a field may be, for Fault.TYPE.
+TYPES: Mapping[str, str | Promise] = {
+    "object": _("an object"),
+    "list": _("a list"),
+    "string": _("a string"),
+    "integer": _("a whole number"),
+    "number": _("a number"),
+    "boolean": _("true or false"),
+}
+# What only jobs and what-ifs can have wrong; the rest is in the table of all faults.
 FAULTS: Mapping[str, str | Promise] = {
-    "not-object": _("Must be an object."),
-    "not-list": _("Must be a list."),
-    "not-text": _("Must be a text."),
-    "not-integer": _("Must be a whole number without quotes."),
-    "not-boolean": _("Must be true or false."),
-    "unknown-field": _("There is no such field. Remove it or correct its name."),
-    "required": _("Is missing."),
-    "empty": _("Must not be empty."),
-    "min": _("Must be at least %(limit)s."),
-    "max": _("Must be at most %(limit)s."),
-    "too-long": _("Must have at most %(limit)s characters."),
-    "too-many": _("Must have at most %(limit)s entries."),
-    "control-character": _("Contains a control character."),
-    "choice": _("Must be one of: %(options)s."),
     "not-a-quantity": _(
         'Is no amount of memory. Write a whole number of MiB, or for example "8Gi" or "8000 MB".'
     ),
@@ -48,6 +45,10 @@ FAULTS: Mapping[str, str | Promise] = {
     "no-team": _("You are in no team. Ask an administrator to add you to one."),
     "team-needed": _("You are in several teams. Say which: %(options)s."),
     "not-found": _("There is no such team, or you are not in it."),
+    "no-such-node": _("There is no such node."),
+    "no-such-recording": _("There is no such recording, or it made room for newer ones."),
+    "too-many-jobs": _("Must add at most %(limit)s jobs in all."),
+    "too-many-nodes": _("Must add at most %(limit)s nodes in all."),
     "queue-closed": _("This queue is closed: the policy no longer has it."),
     "bad-key": _("Must be 1 to 200 printable ASCII characters."),
 }
@@ -55,8 +56,10 @@ FAULTS: Mapping[str, str | Promise] = {
 
 def fault_text(error: FieldError) -> str:
     """The sentence of one fault."""
-    text = str(FAULTS[error.code])
-    return text % dict(error.params) if error.params else text
+    params = dict(error.params)
+    if "expected" in params:
+        params["expected"] = TYPES[params["expected"]]
+    return filled(FAULTS.get(error.code) or FAULT_TEXTS[Fault(error.code)], params)
 
 
 def fault(error: FieldError) -> problems.FieldError:

@@ -13,12 +13,17 @@ from controlplane.base import clock, locks
 from controlplane.base.locks import LeaseLost, LeaseToken
 from controlplane.base.models import Cluster
 from scheduling.apply import Applying, StaleCode, apply_placed
+from scheduling.engine.codec import Recording
+from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import plan
-from scheduling.engine.types import PendingJob, Plan, Refusal
+from scheduling.engine.types import ExpectedShape, PendingJob, Plan, Refusal
+from scheduling.expected import expected_jobs
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
-from scheduling.policy_bridge import CyclePolicy, current_policy
+from scheduling.policy_bridge import current_policy
+from scheduling.pulses import note_look
 from scheduling.reasons import store_reasons
+from scheduling.recordings import Recorder
 from scheduling.requests import RequestCache, load_pending
 from scheduling.snapshot import SnapshotCache
 
@@ -41,6 +46,7 @@ class Worker:
 
     snapshot: SnapshotCache = field(default_factory=SnapshotCache)
     requests: RequestCache = field(default_factory=RequestCache)
+    recorder: Recorder = field(default_factory=Recorder)
 
 
 @dataclass
@@ -50,6 +56,8 @@ class Tally:
     considered: int = 0
     placed: int = 0
     stale: int = 0
+    cache_lookups: int = 0
+    cache_hits: int = 0
     refusals: dict[str, Refusal] = field(default_factory=dict)
 
 
@@ -62,11 +70,21 @@ def run_cycles(holder: str, *, worker: Worker = WORKER) -> int:
     """
     try:
         return locks.work_under_lease(
-            LEASE, holder=holder, ttl_s=LEASE_TTL_S, work=lambda lease: one_cycle(lease, worker)
+            LEASE, holder=holder, ttl_s=LEASE_TTL_S, work=lambda lease: _look(lease, worker)
         )
     except LeaseLost:
         log.warning("cycle-lease-lost", holder=holder)
         return 0
+
+
+def _look(lease: LeaseToken, worker: Worker) -> None:
+    """One cycle, which leaves a trace also when it came to nothing."""
+    skipped = True
+    try:
+        one_cycle(lease, worker)
+        skipped = False
+    finally:
+        note_look(skipped=skipped)
 
 
 def one_cycle(lease: LeaseToken, worker: Worker) -> None:
@@ -75,6 +93,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         return
     declare_lost_nodes()
     started, cpu_started = clock.monotonic_s(), time.process_time()
+    lookups, hits = worker.snapshot.lookups, worker.snapshot.hits
     policy = current_policy()
     tally = Tally()
     cycle: Cycle | None = None
@@ -89,33 +108,57 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         if tally.stale == stale_before:
             break
     store_reasons(tally.refusals, cycle)
-    if cycle is not None:
-        _finish(cycle, tally, wall_s=clock.monotonic_s() - started, cpu_s=time.process_time() - cpu_started)
+    if cycle is None:
+        return
+    tally.cache_lookups, tally.cache_hits = worker.snapshot.lookups - lookups, worker.snapshot.hits - hits
+    _finish(cycle, tally, wall_s=clock.monotonic_s() - started, cpu_s=time.process_time() - cpu_started)
+    codes = {shape: refusal.code for shape, refusal in tally.refusals.items()}
+    worker.recorder.write(cycle, codes, policy.document.retention)
 
 
 def _round_of_batches(
     context: Applying, waiting: list[tuple[PendingJob, str]], worker: Worker, tally: Tally
 ) -> None:
-    """Every batch sees what the one before it did, and is committed before the next begins."""
+    """Every batch sees what the one before it did, and is committed before the next begins. A round only takes, so
+    that a shape once refused is not tried again in it: its other jobs are answered by that.
+    """
     shapes = {job.job: shape for job, shape in waiting}
-    jobs = [job for job, _shape in waiting]
+    expected = expected_jobs()
+    jobs = in_service_order((job for job, _shape in waiting), context.policy.engine)
     while jobs:
-        found = _plan(context.policy, jobs, worker, seed=context.lease.token)
-        _apply(found, context, worker, tally)
-        tally.refusals |= {shapes[refusal.job]: refusal for refusal in found.refused}
-        if found.exhausted:
-            return
-        seen = {p.job for p in found.placed} | {r.job for r in found.refused}
-        jobs = [job for job in jobs if job.job not in seen]
+        batch, jobs = jobs[:BATCH], jobs[BATCH:]
+        call = _plan(context, batch, expected, worker)
+        made = call.plan or Plan()
+        _apply(made, context, worker, tally)
+        refused = {shapes[refusal.job]: refusal for refusal in made.refused}
+        worker.recorder.offer(call, {shape: refusal.code for shape, refusal in refused.items()})
+        tally.refusals |= refused
+        left = [job for job in jobs if shapes[job.job] not in refused]
+        tally.considered += len(jobs) - len(left)
+        jobs = left
         locks.renew(context.lease, ttl_s=LEASE_TTL_S)
 
 
-def _plan(policy: CyclePolicy, jobs: list[PendingJob], worker: Worker, *, seed: int) -> Plan:
-    now_ms = clock.now_ms()
+def _plan(
+    context: Applying, jobs: list[PendingJob], expected: tuple[ExpectedShape, ...], worker: Worker
+) -> Recording:
+    """The plan for these jobs, with all it was made from."""
+    now_ms, seed, policy = clock.now_ms(), context.lease.token, context.policy
     refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
     with worker.snapshot.lock:
         state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=refresh_ms)
-        return plan(state, jobs, policy.engine, now_ms=now_ms, seed=seed, limit=BATCH)
+        made = plan(state, jobs, policy.engine, now_ms=now_ms, seed=seed, expected=expected, limit=BATCH)
+        nodes = tuple(state.infos)
+    return Recording(
+        nodes=nodes,
+        jobs=tuple(jobs),
+        policy=policy.engine,
+        now_ms=now_ms,
+        seed=seed,
+        expected=expected,
+        limit=BATCH,
+        plan=made,
+    )
 
 
 def _apply(found: Plan, context: Applying, worker: Worker, tally: Tally) -> None:
@@ -140,4 +183,6 @@ def _finish(cycle: Cycle, tally: Tally, *, wall_s: float, cpu_s: float) -> None:
         placed=tally.placed,
         refused=len(tally.refusals),
         stale=tally.stale,
+        cache_hits=tally.cache_hits,
+        cache_lookups=tally.cache_lookups,
     )

@@ -68,8 +68,8 @@ class RequestCache:
 
 
 def load_pending(cache: RequestCache) -> list[tuple[PendingJob, str]]:
-    """All jobs that wait for a place, each with its shape key; two queries at most."""
-    waiting = Job.objects.filter(status=JobStatus.PENDING, intent=Intent.RUN)
+    """All jobs that wait for a place and may have one now, each with its shape key; two queries at most."""
+    waiting = Job.objects.filter(status=JobStatus.PENDING, intent=Intent.RUN, queue__pause=None)
     rows = list(waiting.values_list(*PENDING_COLUMNS))
     requests = cache.load([row[-1] for row in rows])
     # A job whose shape changed between the two queries is looked at next time.

@@ -1,10 +1,10 @@
 """Rows into the engine's view of the cluster, read again only for the nodes that changed.
 
-A node's version is the pair (Node.revision, DesiredState.epoch): every change that scheduling may see raises
-one of them in its own transaction, under the lock of that row. Versions are compared node by node for
-equality, so no commit is missed however late it comes - unlike one watermark over all rows, which a slow
-transaction with a lower number slips under. Versions are read before the rows: rows newer than their version
-are read once more, older ones cannot be.
+A node's version is (Node.revision, DesiredState.epoch, id of the pause of its node set): every change that scheduling
+may see changes one of them in its own transaction, revision and epoch under the lock of that row. Versions are compared
+node by node for equality, so no commit is missed however late it comes - unlike one watermark over all rows, which a
+slow transaction with a lower number slips under. Versions are read before the rows: rows newer than their version are
+read once more, older ones cannot be.
 """
 
 from __future__ import annotations
@@ -22,24 +22,35 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import SIMULATED, CpuInfo, DeviceHealth, DeviceInfo, LinkInfo, NodeInfo
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
-Version = tuple[int, int]
+Version = tuple[int, int, int]
 # Above this share of changed nodes one build is cheaper than many updates.
 REBUILD_ABOVE = 0.25
 # The version of no node.
-NEVER: Version = (-1, -1)
+NEVER: Version = (-1, -1, -1)
+# Why a ready node of a paused node set takes no jobs.
+PAUSED = "paused"
 HEALTH = {health.name.lower(): health for health in DeviceHealth}
 
 
 def load_versions() -> dict[int, Version]:
     """The version of every node; one query."""
-    rows = Node.objects.values_list("id", "revision", "desired__epoch")
-    return {node: (revision, epoch or 0) for node, revision, epoch in rows}
+    rows = Node.objects.values_list("id", "revision", "desired__epoch", "node_set__pause__id")
+    return {node: (revision, epoch or 0, pause or 0) for node, revision, epoch, pause in rows}
 
 
 def load_nodes(ids: Collection[int] | None = None) -> list[NodeInfo]:
     """These nodes, or all, as the engine sees them; six queries however many there are."""
     rows = _of(Node.objects.all(), "id", ids).values(
-        "id", "name", "node_set__name", "state", "observe_only", "simulated", "labels", "memory_mib", "facts"
+        "id",
+        "name",
+        "node_set__name",
+        "node_set__pause__id",
+        "state",
+        "observe_only",
+        "simulated",
+        "labels",
+        "memory_mib",
+        "facts",
     )
     parts = _Parts.load(ids)
     return [_node(row, parts) for row in rows]
@@ -70,7 +81,7 @@ def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
         node=node,
         name=row["name"],
         node_set=row["node_set__name"],
-        not_ready=None if row["state"] == NodeState.READY else row["state"],
+        not_ready=_not_ready(row),
         observe_only=row["observe_only"],
         labels=_labels(row),
         memory_mib=row["memory_mib"] or 0,
@@ -82,6 +93,12 @@ def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
         datasets=tuple(facts.get("datasets", ())),
         read_bandwidth_booked_mib_s=bandwidth,
     )
+
+
+def _not_ready(row: dict[str, Any]) -> str | None:
+    if row["state"] != NodeState.READY:
+        return str(row["state"])
+    return None if row["node_set__pause__id"] is None else PAUSED
 
 
 def _labels(row: dict[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -174,12 +191,16 @@ class SnapshotCache:
     versions: dict[int, Version] = field(default_factory=dict)
     whole_at_ms: int | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
+    # Nodes that were needed, and those of them that had not to be read again.
+    lookups: int = 0
+    hits: int = 0
     _still: tuple[ClusterState, int, ClusterState] | None = None
 
     def refresh(self, *, now_ms: int, whole_every_ms: int) -> ClusterState:
         """The state as committed now. Readings raise no version, so everything is read again every `whole_every_ms`."""
         with self.lock:
             versions = load_versions()
+            self.lookups += len(versions)
             if self.whole_at_ms is None or not 0 <= now_ms - self.whole_at_ms < whole_every_ms:
                 self._replace(load_nodes())
                 self.whole_at_ms = now_ms
@@ -198,6 +219,7 @@ class SnapshotCache:
 
     def _catch_up(self, versions: dict[int, Version]) -> None:
         changed = {node for node, version in versions.items() if self.versions.get(node) != version}
+        self.hits += len(versions) - len(changed)
         for gone in self.versions.keys() - versions.keys():
             self.state.remove(gone)
         if not changed:

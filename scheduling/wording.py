@@ -215,6 +215,11 @@ def reason_sentence(refusal: Refusal, request: Request | None, names: Mapping[in
     return Sentence(code.value, str(with_node) % shown, params)
 
 
+def code_text(code: ReasonCode) -> str:
+    """Why a job waits where no node is named."""
+    return str(SENTENCES[code][1])
+
+
 def _numbers(near: NearMiss, request: Request | None, names: Mapping[int, str]) -> dict[str, Any]:
     return {
         "node": names.get(near.node, str(near.node)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -23,7 +22,7 @@ from controlplane.base.api import (
     read_body,
     read_query,
 )
-from controlplane.base.problems import invalid, not_found
+from controlplane.base.problems import Fault, invalid, not_found
 from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, submit
 from scheduling.api.requests import JOB_REQUEST
@@ -119,10 +118,10 @@ class SubmitView(APIView):
 def _wants_dry_run(request: Request) -> bool:
     unknown = set(request.query_params) - {"dry_run"}
     if unknown:
-        raise invalid(min(unknown), "unknown-field", message=_("There is no such field."))
+        raise invalid(min(unknown), Fault.UNKNOWN_FIELD)
     value = request.query_params.get("dry_run", "0")
     if value not in ("0", "1"):
-        raise invalid("dry_run", "choice", message=_("Must be 0 or 1."))
+        raise invalid("dry_run", Fault.CHOICE, options="0, 1")
     return value == "1"
 
 

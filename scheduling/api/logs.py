@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for
 from controlplane.base import clock
-from controlplane.base.problems import invalid
+from controlplane.base.problems import Fault, invalid
 from scheduling.api.jobs import find_job
 from scheduling.api.serializers import LogSerializer
 from scheduling.logs import MOST_BYTES_PER_READ, LogPart, is_closed, read_log
@@ -96,11 +96,11 @@ def _numbers(query: Mapping[str, str]) -> dict[str, int]:
     found = {}
     for name, text in query.items():
         if name not in NUMBERS:
-            raise invalid(name, "unknown-field", message=_("There is no such field."))
+            raise invalid(name, Fault.UNKNOWN_FIELD)
         low, high = NUMBERS[name]
         if not (text.isascii() and text.isdigit() and len(text) < 18 and low <= int(text) <= high):
             message = _("Must be a whole number from %(low)s to %(high)s.") % {"low": low, "high": high}
-            raise invalid(name, "range", message=message)
+            raise invalid(name, Fault.INVALID, message=message)
         found[name] = int(text)
     return found
 

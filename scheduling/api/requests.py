@@ -1,4 +1,6 @@
-"""The request body of a submission as the API description shows it; queues.spec reads and judges it."""
+"""Request bodies as the API description shows them: submissions, which queues.spec reads and judges, and what-ifs,
+which scheduling.edits does.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,8 @@ from queues.spec import (
     PRIORITY_RANGE,
     WHOLE_MILLI,
 )
+from scheduling.edits import LARGEST_WEIGHT, MOST_EDITS, MOST_JOBS_ADDED, MOST_NODES_ADDED, EditKind
+from scheduling.engine.types import Term
 
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 _MAP: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -56,5 +60,54 @@ JOB_REQUEST: dict[str, Any] = {
         "max_retries": {"type": "integer", "minimum": 0, "maximum": MOST_RETRIES},
         "time_limit_s": {"type": "integer", "minimum": 1, "maximum": MOST_TIME_LIMIT_S, "nullable": True},
         "strict_single": {"type": "boolean"},
+    },
+}
+
+
+def _edit(kind: EditKind, **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["kind", *(name for name in properties if name != "count")],
+        "additionalProperties": False,
+        "properties": {"kind": {"type": "string", "enum": [kind.value]}, **properties},
+    }
+
+
+_ID = {"type": "integer", "minimum": 1}
+WHAT_IF_REQUEST: dict[str, Any] = {
+    "type": "object",
+    "required": ["edits"],
+    "additionalProperties": False,
+    "properties": {
+        "recording": {**_ID, "nullable": True, "description": "Null: the cluster now."},
+        "edits": {
+            "type": "array",
+            "maxItems": MOST_EDITS,
+            "items": {
+                "oneOf": [
+                    _edit(
+                        EditKind.ADD_JOB,
+                        count={"type": "integer", "minimum": 1, "maximum": MOST_JOBS_ADDED},
+                        spec=JOB_REQUEST,
+                    ),
+                    _edit(EditKind.DRAIN_NODE, node=_ID),
+                    _edit(
+                        EditKind.CHANGE_WEIGHT,
+                        term={"type": "string", "enum": [term.value for term in Term]},
+                        weight={"type": "number", "minimum": 0, "maximum": LARGEST_WEIGHT},
+                    ),
+                    _edit(
+                        EditKind.CHANGE_QUOTA,
+                        queue={"type": "string"},
+                        percent={"type": "number", "minimum": 0, "maximum": 100, "nullable": True},
+                    ),
+                    _edit(
+                        EditKind.ADD_NODES,
+                        like=_ID,
+                        count={"type": "integer", "minimum": 1, "maximum": MOST_NODES_ADDED},
+                    ),
+                ]
+            },
+        },
     },
 }

@@ -217,6 +217,18 @@ class PictureSerializer(serializers.Serializer):
     devices = PictureDeviceSerializer(many=True)
 
 
+class EstimateSerializer(serializers.Serializer):
+    """When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node. `basis` says
+    where their expected ends are from; jobs of foreign teams are not named.
+    """
+
+    at = serializers.DateTimeField()
+    basis = serializers.ChoiceField(choices=["time-limit", "history", "mixed"])
+    node = serializers.IntegerField()
+    node_name = serializers.CharField()
+    after_jobs = serializers.ListField(child=serializers.IntegerField())
+
+
 class ExplainSerializer(serializers.Serializer):
     """Why a job waits, or why it went where it is."""
 
@@ -230,6 +242,7 @@ class ExplainSerializer(serializers.Serializer):
     changes = ChangeSerializer(many=True)
     decision = DecisionSerializer(allow_null=True)
     picture = PictureSerializer(allow_null=True)
+    estimate = EstimateSerializer(allow_null=True)
 
 
 class DryPlacementSerializer(CandidateSerializer):

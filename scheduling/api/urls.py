@@ -6,6 +6,8 @@ from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, 
 from scheduling.api.jobs import CancelView, ExplainView, JobsView, JobView, PlacementsView, SubmitView
 from scheduling.api.logs import logs
 from scheduling.api.pause import PauseView, ResumeView
+from scheduling.api.status import StatusView
+from scheduling.api.whatif import DocumentView, RecordingsView, WhatIfView
 
 urlpatterns = [
     path("jobs", JobsView.as_view()),
@@ -21,5 +23,9 @@ urlpatterns = [
     path("pause", PauseView.as_view()),
     path("resume", ResumeView.as_view()),
     path("cycles", CyclesView.as_view()),
+    path("status", StatusView.as_view()),
+    path("recordings", RecordingsView.as_view()),
+    path("recordings/<int:recording_id>/document", DocumentView.as_view()),
+    path("what-if", WhatIfView.as_view()),
     path("devices/<int:device_id>/fits", FitsView.as_view()),
 ]

@@ -1,9 +1,12 @@
-"""Placements with their bookings, decisions, cycles, desired state of nodes, and logs."""
+"""Placements with their bookings, decisions, cycles and their recordings, desired state of nodes, pauses, and logs."""
 
 from scheduling.models.decision import Cycle, Decision, Outcome, ShapeReason
 from scheduling.models.desired import DesiredState
 from scheduling.models.log import LogChunk
+from scheduling.models.pause import Pause
 from scheduling.models.placement import DEAD_PHASES, LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
+from scheduling.models.pulse import Pulse
+from scheduling.models.recording import ExpectedJobs, Recording
 
 __all__ = [
     "DEAD_PHASES",
@@ -12,11 +15,15 @@ __all__ = [
     "Cycle",
     "Decision",
     "DesiredState",
+    "ExpectedJobs",
     "Hold",
     "LogChunk",
     "Outcome",
+    "Pause",
     "Phase",
     "Placement",
+    "Pulse",
+    "Recording",
     "ShapeReason",
     "Slice",
 ]

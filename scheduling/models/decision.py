@@ -10,7 +10,10 @@ from scheduling.models.placement import Placement
 
 
 class Cycle(models.Model):
-    """One scheduling cycle that looked at jobs, with its own costs; the figures are there when it has finished."""
+    """One scheduling cycle that looked at jobs, with its own costs; the figures are there when it has finished.
+
+    Of `cache_lookups` nodes whose columns were needed, `cache_hits` did not have to be read again.
+    """
 
     started_at = models.DateTimeField(default=clock.now, db_index=True)
     finished_at = models.DateTimeField(null=True)
@@ -21,6 +24,8 @@ class Cycle(models.Model):
     placed = models.PositiveIntegerField(default=0)
     refused = models.PositiveIntegerField(default=0)
     stale = models.PositiveIntegerField(default=0)
+    cache_hits = models.PositiveIntegerField(default=0)
+    cache_lookups = models.PositiveIntegerField(default=0)
 
 
 class Outcome(models.TextChoices):

@@ -43,6 +43,7 @@ EMPTY: Mapping[str, Any] = {
     "changes": [],
     "decision": None,
     "picture": None,
+    "estimate": None,
 }
 PICTURED = frozenset({ReasonCode.DEVICE_MEMORY_PIECE, ReasonCode.DEVICE_MEMORY_TOTAL, ReasonCode.FOREIGN_USE})
 # Changes outside of `resources`, with the value that they set.

@@ -58,7 +58,7 @@ def test_faults_name_every_field(api):
     assert answer.status_code == 400
     assert answer["Content-Type"] == "application/problem+json"
     assert {e["field"]: e["code"] for e in answer.json()["errors"]} == {
-        "command": "not-list",
+        "command": "type",
         "resources.cores": "min",
         "resources.gpus": "unknown-field",
         "colour": "unknown-field",

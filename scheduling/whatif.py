@@ -1,0 +1,171 @@
+"""What would become of the waiting jobs if something were different: edits of a situation, and its plan. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from scheduling.engine.ordering import in_service_order
+from scheduling.engine.plan import plan
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import (
+    EnginePolicy,
+    ExpectedShape,
+    NodeInfo,
+    PendingJob,
+    Plan,
+    Request,
+    Term,
+)
+
+# Ids above all that rows can have in practice, so that made-up nodes, devices and jobs meet no stored ones.
+FIRST_NODE = 2**40
+FIRST_DEVICE = 2**41
+FIRST_JOB = 2**62
+DRAINED = "draining"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a plan is made from. `names` are those of made-up jobs, by id."""
+
+    nodes: tuple[NodeInfo, ...]
+    jobs: tuple[PendingJob, ...]
+    policy: EnginePolicy
+    now_ms: int
+    seed: int
+    expected: tuple[ExpectedShape, ...] = ()
+
+
+@dataclass(frozen=True)
+class AddJobs:
+    """So many jobs like this one, the last to come."""
+
+    name: str
+    queue: int
+    priority: int
+    request: Request
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class DrainNode:
+    """A node takes nothing new."""
+
+    node: int
+
+
+@dataclass(frozen=True)
+class ChangeWeight:
+    """Another weight of one score term."""
+
+    term: Term
+    weight_ppm: int
+
+
+@dataclass(frozen=True)
+class ChangeQuota:
+    """Another cap of one queue; None is no cap."""
+
+    queue: int
+    quota_ppm: int | None
+
+
+@dataclass(frozen=True)
+class AddNodes:
+    """So many empty nodes like this one."""
+
+    like: int
+    count: int = 1
+
+
+Edit = AddJobs | DrainNode | ChangeWeight | ChangeQuota | AddNodes
+
+
+def edited(before: Situation, edits: Sequence[Edit]) -> Situation:
+    """The situation after all edits, in their order. Edits must name nodes and queues that are there."""
+    nodes, devices, jobs = count(FIRST_NODE), count(FIRST_DEVICE), count(FIRST_JOB)
+    after = before
+    for edit in edits:
+        match edit:
+            case AddJobs():
+                new = tuple(_job(edit, next(jobs), after.now_ms) for _ in range(edit.count))
+                after = replace(after, jobs=(*after.jobs, *new))
+            case DrainNode(node):
+                after = replace(after, nodes=tuple(_drained(info, node) for info in after.nodes))
+            case ChangeWeight(term, weight_ppm):
+                weights = {**after.policy.weights_ppm, term: weight_ppm}
+                after = replace(after, policy=replace(after.policy, weights_ppm=weights))
+            case ChangeQuota(queue, quota_ppm):
+                after = replace(after, policy=_with_quota(after.policy, queue, quota_ppm))
+            case AddNodes(like):
+                model = next(info for info in after.nodes if info.node == like)
+                twins = (_twin(model, next(nodes), number, devices) for number in range(1, edit.count + 1))
+                after = replace(after, nodes=(*after.nodes, *twins))
+    return after
+
+
+def made_plan(situation: Situation) -> Plan:
+    """What would be decided."""
+    return plan(
+        ClusterState.build(situation.nodes),
+        situation.jobs,
+        situation.policy,
+        now_ms=situation.now_ms,
+        seed=situation.seed,
+        expected=situation.expected,
+    )
+
+
+def first_in_line(jobs: Iterable[PendingJob], policy: EnginePolicy, most: int) -> tuple[PendingJob, ...]:
+    """The jobs that are served first, at most so many."""
+    return tuple(in_service_order(jobs, policy)[: max(0, most)])
+
+
+def _job(edit: AddJobs, job: int, now_ms: int) -> PendingJob:
+    return PendingJob(
+        job=job,
+        attempt=1,
+        queue=edit.queue,
+        team=0,
+        priority=edit.priority,
+        submitted_at_ms=now_ms,
+        request=edit.request,
+    )
+
+
+def _drained(info: NodeInfo, node: int) -> NodeInfo:
+    return replace(info, not_ready=info.not_ready or DRAINED) if info.node == node else info
+
+
+def _with_quota(policy: EnginePolicy, queue: int, quota_ppm: int | None) -> EnginePolicy:
+    queues = tuple(replace(q, quota_ppm=quota_ppm) if q.queue == queue else q for q in policy.queues)
+    return replace(policy, queues=queues)
+
+
+def _twin(model: NodeInfo, node: int, number: int, ids: count[int]) -> NodeInfo:
+    """The same machine with nothing on it."""
+    numbers = {device.device: next(ids) for device in model.devices}
+    devices = (
+        replace(
+            device,
+            device=numbers[device.device],
+            memory_booked_mib=0,
+            memory_used_mib=None,
+            compute_booked_milli=0,
+            foreign_mib=0,
+        )
+        for device in model.devices
+    )
+    return replace(
+        model,
+        node=node,
+        name=f"{model.name}+{number}",
+        not_ready=None,
+        memory_booked_mib=0,
+        read_bandwidth_booked_mib_s=0,
+        cpus=tuple(replace(cpu, booked=False) for cpu in model.cpus),
+        devices=tuple(devices),
+        links=tuple(replace(link, a=numbers[link.a], b=numbers[link.b]) for link in model.links),
+    )

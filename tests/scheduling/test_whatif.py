@@ -1,0 +1,205 @@
+"""What-ifs: on the cluster now and on recordings, before and after side by side, faults that name edit and field."""
+
+from __future__ import annotations
+
+import pytest
+from rest_framework.test import APIClient
+
+from controlplane.accounts.models import Role
+from queues.models import Job, JobStatus
+from scheduling.models import Decision, Placement, Recording
+from scheduling.selectors import whatif
+from tests.scheduling import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def user():
+    make.make_queues()
+    return make.make_user(team=make.make_team())
+
+
+@pytest.fixture
+def api(user):
+    client = APIClient()
+    client.force_login(make.make_user("olga", role=Role.OPERATOR))
+    return client
+
+
+def ask(api, *edits, recording=None, status=200):
+    body = {"recording": recording, "edits": list(edits)}
+    answer = api.post("/api/v1/what-if", body, format="json")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def faults(api, *edits, **body) -> dict[str, str]:
+    return {e["field"]: e["code"] for e in ask(api, *edits, status=400, **body)["errors"]}
+
+
+def one_device(name: str = "alpha"):
+    node = make.make_node(name, cores=8)
+    make.make_device(node)
+    return node
+
+
+def test_nothing_different_changes_nothing(user, api):
+    one_device()
+    make.make_job(user, resources={"devices": 1})
+    waits = make.make_job(user, resources={"devices": 1})
+    found = ask(api)
+    plain = {key: value for key, value in found["before"].items() if key != "wall_ms"}
+    assert plain == {key: value for key, value in found["after"].items() if key != "wall_ms"}
+    assert plain == {
+        "considered": 2,
+        "placed": 1,
+        "refused": 1,
+        "exhausted": True,
+        "queues": [
+            {"name": "inference", "placed": 0, "refused": 0},
+            {"name": "training", "placed": 1, "refused": 1},
+            {"name": "offline", "placed": 0, "refused": 0},
+        ],
+        "reasons": [
+            {"code": "device-busy", "text": "The devices that would do are taken by other jobs.", "count": 1}
+        ],
+        "booked_percent": {"devices": 100.0, "cores": 12.5},
+    }
+    assert (found["changes"], found["changes_total"]) == ([], 0)
+    assert Job.objects.get(pk=waits.pk).status == JobStatus.PENDING
+    assert not Placement.objects.exists() and not Decision.objects.exists()
+
+
+def test_another_node_lets_the_waiting_start(user, api):
+    node = one_device()
+    for _ in range(2):
+        job = make.make_job(user, name="second", resources={"devices": 1})
+    found = ask(api, {"kind": "add-nodes", "like": node.pk, "count": 2})
+    assert (found["before"]["placed"], found["after"]["placed"]) == (1, 2)
+    (change,) = found["changes"]
+    assert (change["job"], change["name"], change["queue"]) == (job.pk, "second", "training")
+    assert change["before"] is None and change["reason_before"]["code"] == "device-busy"
+    assert change["after"]["node_name"] == "alpha+1" and change["reason_after"] is None
+
+
+def test_a_drained_node_sends_its_jobs_elsewhere(user, api):
+    nodes = [one_device("alpha"), one_device("beta")]
+    job = make.make_job(user, resources={"devices": 1})
+    first = ask(api, {"kind": "drain-node", "node": nodes[1].pk})
+    went = {change["job"]: change["after"]["node"] for change in first["changes"]}
+    both = ask(api, *({"kind": "drain-node", "node": node.pk} for node in nodes))
+    assert went in ({}, {job.pk: nodes[0].pk})
+    assert both["changes"][0]["reason_after"]["code"] == "node-not-ready"
+    assert both["after"]["booked_percent"] == {"devices": None, "cores": None}
+
+
+def test_added_jobs_have_a_name_and_no_number(user, api):
+    one_device()
+    spec = make.body(name="new", queue="inference", resources={"devices": 1, "device_memory": "10Gi"})
+    found = ask(api, {"kind": "add-job", "count": 5, "spec": spec})
+    assert found["after"]["considered"] == 5 and found["changes_total"] == 5
+    assert {(c["job"], c["name"], c["queue"]) for c in found["changes"]} == {(None, "new", "inference")}
+    assert found["after"]["placed"] == 3, "40 GiB take three of 1.2 x 10 GiB"
+
+
+def test_a_weight_changes_where_jobs_go(user, api):
+    """Without balance two whole devices come from one node as well as from two; with nothing else from two."""
+    for name in ("alpha", "beta"):
+        node = make.make_node(name, cores=8)
+        for index in range(2):
+            make.make_device(node, index=index)
+    for _ in range(2):
+        make.make_job(user, resources={"devices": 1, "cores": 4})
+    only = [
+        {"kind": "change-weight", "term": t, "weight": 0} for t in ("resource-fit", "affinity", "topology")
+    ]
+    found = ask(api, *only, {"kind": "change-weight", "term": "balance", "weight": 100})
+    assert found["after"]["placed"] == 2
+    assert len({c["after"]["node"] for c in found["changes"]} | {None}) >= 1
+
+
+def test_a_recording_is_a_start_as_good_as_the_present(user, api):
+    node = one_device()
+    jobs = [make.make_job(user, resources={"devices": 1}) for _ in range(2)]
+    make.run_cycle()
+    recording = Recording.objects.get()
+    now = ask(api)
+    then = ask(api, {"kind": "drain-node", "node": node.pk}, recording=recording.pk)
+    assert (now["before"]["placed"], then["before"]["placed"]) == (0, 1)
+    assert then["recording"] == recording.pk and then["at"] < now["at"]
+    assert {change["job"] for change in then["changes"]} == {job.pk for job in jobs}
+    assert faults(api, recording=recording.pk + 1) == {"recording": "no-such-recording"}
+
+
+def test_a_long_line_is_served_in_part(user, api, monkeypatch):
+    monkeypatch.setattr(whatif, "MOST_JOBS", 3)
+    one_device()
+    for _ in range(5):
+        make.make_job(user, resources={"devices": 1})
+    before, after = (ask(api, {"kind": "add-job", "spec": make.body()})[side] for side in ("before", "after"))
+    assert (before["considered"], before["exhausted"]) == (2, False)
+    assert (after["considered"], after["exhausted"]) == (3, False)
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (1, {"edits[0]": "type"}),
+        ({}, {"edits[0].kind": "required"}),
+        ({"kind": "burn"}, {"edits[0].kind": "choice"}),
+        ({"kind": "drain-node"}, {"edits[0].node": "required"}),
+        ({"kind": "drain-node", "node": 10**6}, {"edits[0].node": "no-such-node"}),
+        ({"kind": "drain-node", "node": "a"}, {"edits[0].node": "type"}),
+        ({"kind": "drain-node", "node": 99999, "x": 1},
+         {"edits[0].node": "no-such-node", "edits[0].x": "unknown-field"}),
+        ({"kind": "add-nodes", "like": 10**6, "count": 0}, {"edits[0].like": "no-such-node", "edits[0].count": "min"}),
+        ({"kind": "add-nodes", "like": -1, "count": 101}, {"edits[0].like": "min", "edits[0].count": "max"}),
+        ({"kind": "change-weight"}, {"edits[0].term": "required", "edits[0].weight": "required"}),
+        ({"kind": "change-weight", "term": "", "weight": -1}, {"edits[0].term": "choice", "edits[0].weight": "min"}),
+        ({"kind": "change-weight", "term": "balance", "weight": True}, {"edits[0].weight": "type"}),
+        ({"kind": "change-weight", "term": "fragmentation-penalty", "weight": 0}, {"edits[0].weight": "min"}),
+        ({"kind": "change-quota"}, {"edits[0].queue": "required", "edits[0].percent": "required"}),
+        ({"kind": "change-quota", "queue": 1, "percent": 101},
+         {"edits[0].queue": "choice", "edits[0].percent": "max"}),
+        ({"kind": "add-job"}, {"edits[0].spec": "type"}),
+        ({"kind": "add-job", "count": 1001, "spec": {"queue": "x"}},
+         {"edits[0].count": "max", "edits[0].spec.queue": "choice", "edits[0].spec.command": "required"}),
+    ],
+)  # fmt: skip
+def test_faults_name_the_edit_and_the_field(user, api, edit, expected):
+    assert faults(api, edit) == expected
+
+
+def test_no_cap_is_a_quota(user, api):
+    ask(api, {"kind": "change-quota", "queue": "training", "percent": None})
+
+
+def test_what_ifs_are_bounded(user, api):
+    node = one_device()
+    assert faults(api, *[{"kind": "drain-node", "node": node.pk}] * 21) == {"edits": "max-length"}
+    many = {"kind": "add-job", "count": 600, "spec": make.body()}
+    assert faults(api, many, many) == {"edits": "too-many-jobs"}
+    assert faults(api, *[{"kind": "add-nodes", "like": node.pk, "count": 60}] * 2) == {
+        "edits": "too-many-nodes"
+    }
+
+
+def test_only_operators_and_admins_ask(user, api):
+    one_device()
+    make.make_job(user)
+    make.run_cycle()
+    recording = Recording.objects.get()
+    member = APIClient()
+    member.force_login(user)
+    assert member.post("/api/v1/what-if", {"edits": []}, format="json").status_code == 403
+    assert member.get("/api/v1/recordings").status_code == 403
+    assert member.get(f"/api/v1/recordings/{recording.pk}/document").status_code == 403
+    (row,) = api.get("/api/v1/recordings").json()["results"]
+    assert (row["id"], row["placed"], row["jobs"], row["nodes"]) == (recording.pk, 1, 1, 1)
+    document = api.get(f"/api/v1/recordings/{recording.pk}/document")
+    assert document.json()["plan"]["considered"] == 1 and "attachment" in document["Content-Disposition"]
+    assert api.get("/api/v1/recordings/99999/document").status_code == 404
+    Recording.objects.update(document=b"\x00")
+    assert api.get(f"/api/v1/recordings/{recording.pk}/document").json()["code"] == "recording-unreadable"
+    assert faults(api, recording=recording.pk) == {"recording": "no-such-recording"}
