@@ -1,6 +1,7 @@
 // Languages of the console: the catalogue of a language is merged from every feature's file and read when first needed.
 import i18next from "i18next";
 import { initReactI18next } from "react-i18next";
+import { count } from "@/lib/format";
 
 export const LANGUAGES = ["en", "zh-CN"] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -15,6 +16,15 @@ export function preferredLanguage(): Language {
   return "en";
 }
 
+/** Every whole number inside a sentence is written as tables write it; both languages part thousands by a comma. */
+export const figures = {
+  type: "formatter" as const,
+  init: () => undefined,
+  add: () => undefined,
+  addCached: () => undefined,
+  format: (value: unknown): string => (typeof value === "number" && Number.isInteger(value) ? count(value) : String(value)),
+};
+
 async function catalogue(language: Language): Promise<object> {
   return (language === "en" ? await import("./catalogue.en") : await import("./catalogue.zh")).default;
 }
@@ -27,12 +37,13 @@ async function load(language: Language): Promise<void> {
 
 export async function startLanguages(): Promise<void> {
   const language = preferredLanguage();
-  await i18next.use(initReactI18next).init({
+  await i18next.use(figures).use(initReactI18next).init({
     lng: language,
     fallbackLng: false,
     supportedLngs: [...LANGUAGES],
     resources: {},
-    interpolation: { escapeValue: false },
+    showSupportNotice: false,
+    interpolation: { escapeValue: false, alwaysFormat: true },
     react: { useSuspense: false },
   });
   await changeLanguage(language);

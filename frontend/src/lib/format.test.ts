@@ -44,6 +44,7 @@ describe("spans", () => {
 describe("sentences", () => {
   it("get narrow spaces before units only", () => expect(f.typeset("80 GiB is 4 x 20 GiB, 3 short")).toBe(`80${f.NB}GiB is 4 x 20${f.NB}GiB, 3 short`));
   it("leave words that begin like a unit alone", () => expect(f.typeset("5 seconds, 3 hosts")).toBe("5 seconds, 3 hosts"));
+  it("part thousands of figures, not of names", () => expect(f.typeset("13654 MiB and 8000 cores on node-2024, job 12345; 9000 核")).toBe(`13,654${f.NB}MiB and 8,000 cores on node-2024, job 12345; 9,000 核`));
 });
 
 describe("lists", () => {

@@ -123,9 +123,11 @@ export function pieces(sizesMib: readonly number[]): string {
   return [...counts].map(([size, times]) => `${times} × ${size}`).join(" + ");
 }
 
-/** A sentence of the server with the narrow space before its units. */
+const COUNTED = /(?<![\d.,\w-])\d{4,}(?= (?:[KMGT]i?B|ms|cores|nodes|devices|jobs)| ?[核台个])/g;
+
+/** A sentence of the server with thousands parted and the narrow space before its units. */
 export function typeset(text: string): string {
-  return text.replace(/(\d) (?=(?:[KMGT]i?B|%|ms|s|min|h|W|kW|MW|MHz|°C)(?![\w/]))/g, `$1${NB}`);
+  return text.replace(COUNTED, (digits) => count(Number(digits))).replace(/(\d) (?=(?:[KMGT]i?B|%|ms|s|min|h|W|kW|MW|MHz|°C)(?![\w/]))/g, `$1${NB}`);
 }
 
 /** English dates are written day before month. */

@@ -1,4 +1,5 @@
 // The devices of a node as vessels: the switch or the links above them, their NUMA nodes below.
+import { Fragment } from "react";
 import { useTranslation } from "react-i18next";
 import type { Device, DeviceLink, NodeDetail } from "@/api/types";
 import { NB, cpuRanges, decimal, memory } from "@/lib/format";
@@ -11,7 +12,8 @@ const TOP = 62;
 const VESSEL = { width: 22, height: 34 } as const;
 const FLOOR = TOP + VESSEL.height;
 const BOX = { top: 106, height: 42 } as const;
-const LABEL_PX = 5.7;
+const LABEL_PX = 5.9;
+const MANY_SLOTS = 4;
 
 const speed = (value: number): string => `${Number.isInteger(value) ? String(value) : decimal(value, 1)}${NB}GB/s`;
 
@@ -112,22 +114,35 @@ function DeviceVessel({ device, x, width, isOwn }: { device: Device; x: number; 
   );
 }
 
-function fitted(text: string, width: number): string {
-  const most = Math.floor(width / LABEL_PX);
-  return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
+type Translate = ReturnType<typeof useTranslation>["t"];
+
+const numaName = ({ slot }: PlacedSlot, t: Translate): string => (slot.numa === null ? t("nodes.numaUnknown") : t("nodes.numa", { id: slot.numa }));
+
+function numaWords({ slot }: PlacedSlot, t: Translate): string {
+  const memoryWords = slot.node?.memory_mib == null ? "" : ` · ${memory(slot.node.memory_mib)}`;
+  return slot.node ? `${t("nodes.cpus", { cpus: cpuRanges(slot.node.cpus) })}${memoryWords}` : t("devices.noPreference");
 }
 
-function NumaBox({ placed }: { placed: PlacedSlot }) {
+/** Whether every box is wide enough for its words; else they stand in a list below. */
+const wordsFit = (slots: readonly PlacedSlot[], t: Translate): boolean =>
+  slots.every((placed) => Math.max(numaName(placed, t).length, numaWords(placed, t).length) * LABEL_PX + 14 <= placed.width);
+
+function NumaBox({ placed, isShort }: { placed: PlacedSlot; isShort: boolean }) {
   const { t } = useTranslation();
   const { slot, x, width } = placed;
-  const memoryWords = slot.node?.memory_mib == null ? "" : ` · ${memory(slot.node.memory_mib)}`;
-  const words = slot.node ? `${t("nodes.cpus", { cpus: cpuRanges(slot.node.cpus) })}${memoryWords}` : t("devices.noPreference");
+  const words = numaWords(placed, t);
   return (
     <g>
       <title>{words}</title>
       <rect x={x} y={BOX.top} width={width} height={BOX.height} fill="none" stroke="var(--line-strong)" strokeDasharray={slot.node ? undefined : "3 2"} />
-      <text x={x + 8} y="122" className="k">{fitted(slot.numa === null ? t("nodes.numaUnknown") : t("nodes.numa", { id: slot.numa }), width - 12)}</text>
-      <text x={x + 8} y="138" className="d">{fitted(words, width - 10)}</text>
+      {isShort ? (
+        <text x={x + width / 2} y="131" textAnchor="middle" className="k">{slot.numa ?? "?"}</text>
+      ) : (
+        <>
+          <text x={x + 8} y="122" className="k">{numaName(placed, t)}</text>
+          <text x={x + 8} y="138" className="d">{words}</text>
+        </>
+      )}
     </g>
   );
 }
@@ -160,7 +175,9 @@ export function LinksPicture({ node, own }: { node: NodeDetail; own: number | nu
   const { t } = useTranslation();
   const [ref, room] = useWidth<HTMLDivElement>(390);
   const width = Math.min(MOST_PX, room);
-  const slots = placeSlots(numaSlots(node.devices, node.numa), width);
+  const numa = numaSlots(node.devices, node.numa);
+  const slots = placeSlots(numa, width, numa.length > MANY_SLOTS ? 8 : 16);
+  const isShort = !wordsFit(slots, t);
   const devices = slots.flatMap((slot) => slot.devices);
   const direct = node.links.filter((link) => !isPcie(link.kind));
   const hub = commonSwitch(node.devices, node.links);
@@ -175,7 +192,7 @@ export function LinksPicture({ node, own }: { node: NodeDetail; own: number | nu
         ) : (
           <Arcs links={direct.length > 0 ? direct : node.links} devices={devices} own={own} />
         )}
-        {slots.map((placed, i) => <NumaBox key={i} placed={placed} />)}
+        {slots.map((placed, i) => <NumaBox key={i} placed={placed} isShort={isShort} />)}
         {slots.slice(1).map((placed, i) => {
           const before = slots[i] as PlacedSlot;
           return <path key={i} d={`M${String(before.x + before.width)} 127H${String(placed.x)}`} stroke="var(--ink-3)" strokeDasharray="2 2" />;
@@ -183,6 +200,11 @@ export function LinksPicture({ node, own }: { node: NodeDetail; own: number | nu
         {devices.map(({ device, x }) => <DeviceVessel key={device.id} device={device} x={x} width={vessel} isOwn={device.id === own} />)}
         <Key best={best ? linkFact(best) : null} hops={slots.length > 1} />
       </svg>
+      {isShort ? (
+        <dl className="facts xs numalist">
+          {slots.map((placed, i) => <Fragment key={i}><dt>{numaName(placed, t)}</dt><dd>{numaWords(placed, t)}</dd></Fragment>)}
+        </dl>
+      ) : null}
     </div>
   );
 }

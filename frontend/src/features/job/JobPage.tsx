@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { cancelJob } from "@/api/actions";
 import { keys } from "@/api/keys";
+import { Problem } from "@/api/problem";
 import { explainQuery, jobQuery } from "@/api/queries";
 import type { Change, Job } from "@/api/types";
 import { duration } from "@/lib/format";
@@ -13,8 +14,8 @@ import { useNow } from "@/lib/useNow";
 import { ApiCall } from "@/ui/ApiCall";
 import { Confirm } from "@/ui/Dialog";
 import { JobTag } from "@/ui/JobTag";
-import { Answer, Loading } from "@/ui/ListLooks";
-import { Columns, Panel } from "@/ui/Panel";
+import { Answer, Empty, Loading } from "@/ui/ListLooks";
+import { Columns, PageHead, Panel } from "@/ui/Panel";
 import { asksLine } from "./Asks";
 import { isFinal, isWaiting, span } from "./facts";
 import { LogPanel } from "./LogPanel";
@@ -29,9 +30,24 @@ export function JobPage() {
   const { t } = useTranslation();
   const { id } = useParams({ from: "/inside/jobs/$id" });
   const query = useQuery(jobQuery(id));
+  if (!query.data && isNotFound(query.error)) return <NoSuchJob id={id} />;
   return (
     <div className="page">
       <Answer query={query} loading={t("job.reading")}>{(job) => <Body job={job} />}</Answer>
+    </div>
+  );
+}
+
+const NOT_FOUND = 404;
+const isNotFound = (error: unknown) => error instanceof Problem && error.status === NOT_FOUND;
+
+/** There is no such job, or it belongs to a team the reader is not in: the server does not tell which. */
+function NoSuchJob({ id }: { id: number }) {
+  const { t } = useTranslation();
+  return (
+    <div className="page" role="alert">
+      <PageHead title={Number.isInteger(id) ? t("job.noSuchJob", { id: String(id) }) : t("job.noJobNumber")} trail={<Link to="/jobs">{t("app.nav.jobs")}</Link>} />
+      <Empty title={t("job.noSuchJobWhy")}>{" "}<Link to="/jobs">{t("job.toJobs")}</Link></Empty>
     </div>
   );
 }

@@ -7,8 +7,9 @@ import { span } from "./facts";
 export function outcomeKey(job: Pick<Job, "status" | "exit_class" | "exit_code" | "exit_signal">): string {
   if (job.status === "succeeded") return "succeeded";
   if (job.status === "cancelled") return "cancelled";
-  if (job.exit_class === "signal" || (job.exit_signal ?? 0) > 0) return "signal";
+  // The class says why; a signal is only how: a time limit ends a program by one.
   if (job.exit_class && job.exit_class !== "exit-code") return job.exit_class;
+  if ((job.exit_signal ?? 0) > 0) return "signal";
   return job.exit_code == null ? "unknown" : "exit-code";
 }
 

@@ -1,5 +1,9 @@
 export default {
   reading: "reading the job",
+  noSuchJob: "Job {{id}} does not exist",
+  noJobNumber: "This is no number of a job",
+  noSuchJobWhy: "It was never submitted, was removed, or belongs to a team you are not in.",
+  toJobs: "All jobs",
   readingWhy: "reading the decision",
   readingEvents: "reading what happened",
   team: "team {{team}}",

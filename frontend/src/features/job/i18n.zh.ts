@@ -1,5 +1,9 @@
 export default {
   reading: "正在读取作业",
+  noSuchJob: "作业 {{id}} 不存在",
+  noJobNumber: "这不是作业编号",
+  noSuchJobWhy: "它从未提交、已被删除，或属于您不在其中的团队。",
+  toJobs: "全部作业",
   readingWhy: "正在读取决策",
   readingEvents: "正在读取事件",
   team: "{{team}} 团队",

@@ -46,7 +46,7 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
               <td className="r nw dim">{dateTime(job.submitted_at, i18n.language)}</td>
               <td className="r">
                 {isFinal(job) || job.intent === "cancel" ? null : (
-                  <button type="button" className="icb" aria-label={t("jobs.cancelOne", { job: job.name || job.id })} title={t("job.cancel")} onClick={() => setCancelling(job)}>×</button>
+                  <button type="button" className="icb" aria-label={t("jobs.cancelOne", { job: job.name || `#${job.id}` })} title={t("job.cancel")} onClick={() => setCancelling(job)}>×</button>
                 )}
               </td>
             </tr>

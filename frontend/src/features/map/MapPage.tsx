@@ -137,8 +137,8 @@ function Cluster({ map, staleAt }: { map: ClusterMap; staleAt: number | null }) 
     change({ z: next.zoom, at: next.zoom === null || !node ? null : nodeKey(map, node) }, { replace: true });
   }, [change, map]);
   return (
-    <div className="map" ref={root}>
-      <div className="mapmain">
+    <div className="map">
+      <div className="mapmain" ref={root}>
         <MapBar view={view} counts={counts} isNarrow={opened !== null || isPhone} onChange={change} />
         <div className={staleAt === null ? "mapbody" : "mapbody isstale"}>
           {staleAt === null ? null : <StaleNote at={staleAt} />}

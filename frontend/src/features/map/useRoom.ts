@@ -1,4 +1,4 @@
-// The room the map is laid out for: the whole page beside the rail, an open sheet included.
+// The room the map is laid out for: what is left beside the rail and an open sheet, so that no tile is cut.
 import { useLayoutEffect, useRef, useState, type RefObject } from "react";
 import type { Size } from "./pure/camera";
 

@@ -18,6 +18,8 @@ export interface LevelScaleProps {
   /** Share of the booking at which an alert is raised. */
   readonly gate?: number | null;
   readonly unit: string;
+  /** A host, where use above the booking is its system at work and no person's business. */
+  readonly isHost?: boolean;
   /** A value as a figure with its unit. */
   readonly figure: (value: number) => string;
   /** A value as an axis label, without unit, and the size of one axis unit. */
@@ -93,13 +95,13 @@ function Figures({ booked, measured, gate, figure }: Pick<LevelScaleProps, "book
   );
 }
 
-function Bars({ total, width, booked, measured, foreign = 0, gate }: Sized) {
+function Bars({ total, width, booked, measured, foreign = 0, gate, isHost = false }: Sized) {
   const scale = width / total;
   const span = (value: number): number => Math.max(0, Math.min(width, value * scale));
   const limit = gate == null || booked <= 0 ? null : booked * gate;
   // Above the gate of a booking, or above the booking where there is no gate, the measured part is a person's business.
   const from = limit ?? booked;
-  const over = measured !== null && measured > from ? span(measured) - span(from) : 0;
+  const over = !isHost && measured !== null && measured > from ? span(measured) - span(from) : 0;
   return (
     <>
       <rect y={BAR.top} width={width} height={BAR.height} fill="var(--track)" />

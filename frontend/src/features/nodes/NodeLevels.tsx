@@ -12,7 +12,7 @@ export function CoreLevel({ node }: { node: NodeDetail }) {
   const figure = (value: number): string => withUnit(Number.isInteger(value) ? count(value) : decimal(value, 1), t("nodes.coreUnit"));
   return (
     <LevelScale
-      label={t("nodes.cores")} total={node.cpu_count} booked={node.booked.cores} measured={used === null ? null : used / 1000}
+      isHost label={t("nodes.cores")} total={node.cpu_count} booked={node.booked.cores} measured={used === null ? null : used / 1000}
       unit={t("nodes.coreUnit")} figure={figure} axis={{ per: 1, text: (value) => (Number.isInteger(value) ? count(value) : decimal(value, 1)) }}
     />
   );
@@ -22,7 +22,7 @@ export function MemoryLevel({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   return (
     <LevelScale
-      label={t("nodes.memory")} total={node.memory_mib} booked={node.booked.memory_mib} measured={node.reading?.memory_used_mib ?? null}
+      isHost label={t("nodes.memory")} total={node.memory_mib} booked={node.booked.memory_mib} measured={node.reading?.memory_used_mib ?? null}
       unit="GiB" figure={(mib) => (mib === 0 ? withUnit(0, "GiB") : memory(mib))} axis={{ per: MIB_PER_GIB, text: gib }}
     />
   );

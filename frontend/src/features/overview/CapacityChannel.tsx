@@ -13,7 +13,7 @@ const BOTTOM = 266;
 const SPILL_IN = 26;
 const GATES = [0.205, 0.455, 0.705] as const;
 const LEAST_WIDTH = 760;
-const LOSS_PX = 110;
+const LOSS_PX = 138;
 
 /** Whole where it is a count, one decimal below ten. */
 function amount(value: number): string {
@@ -25,7 +25,7 @@ export function CapacityChannel({ overview }: { overview: Overview }) {
   const [ref, width] = useWidth<HTMLDivElement>(LEAST_WIDTH);
   return (
     <div ref={ref} className="scroll">
-      <Drawing overview={overview} width={phone ? Math.max(LEAST_WIDTH, width) : Math.max(560, width)} />
+      <Drawing overview={overview} width={phone ? Math.max(LEAST_WIDTH, width) : Math.max(640, width)} />
     </div>
   );
 }
@@ -127,7 +127,7 @@ function Stage({ x, name, value, share = "", unknown = false }: { x: number; nam
 function Loss({ x, value, what, details, plate = false }: { x: number; value: string; what: string; details: string[]; plate?: boolean }) {
   return (
     <>
-      {plate ? <rect x={x - 6} y="220" width={LOSS_PX} height="40" fill="var(--surface)" /> : null}
+      {plate ? <rect x={x - 6} y="220" width={LOSS_PX + 6} height="40" fill="var(--surface)" /> : null}
       <text x={x} y="236">
         <tspan className="k" style={{ fontSize: 15 }}>{value}</tspan> <tspan style={{ fontSize: 13, fill: "var(--ink)" }}>{what}</tspan>
       </text>

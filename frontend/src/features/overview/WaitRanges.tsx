@@ -3,12 +3,15 @@ import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import type { Overview } from "@/api/types";
 import { count, seconds, shortDuration } from "@/lib/format";
+import { placeLabels } from "./labels";
 import { usePhone } from "@/lib/usePhone";
 import { useWidth } from "@/lib/useWidth";
 
 const ROW = 44;
 const FIRST = 34;
 const LABELS = 86;
+/** Room of the count of waiting jobs at the end of a line. */
+const WAITING_PX = 62;
 const TICKS = [0.1, 1, 10, 60, 600, 3600, 43_200, 604_800];
 
 type Line = Overview["queues"][number];
@@ -63,19 +66,15 @@ function Range({ queue, y, x, width }: { queue: Line; y: number; x: (value: numb
       {p50 == null || p95 == null || p99 == null ? (
         <text x={x(0)} y={y + 4} className="d h">{t("overview.noStarts")}</text>
       ) : (
-        <Marks p50={p50} p95={p95} p99={p99} y={y} x={x} />
+        <Marks p50={p50} p95={p95} p99={p99} y={y} x={x} right={width - WAITING_PX} />
       )}
       <text x={width} y={y + 4} textAnchor="end"><tspan className="k" style={{ fontSize: 13 }}>{count(queue.pending)}</tspan> {t("overview.waiting")}</text>
     </>
   );
 }
 
-const LABEL_ROOM = 46;
-
-function Marks({ p50, p95, p99, y, x }: { p50: number; p95: number; p99: number; y: number; x: (value: number) => number }) {
-  // Labels that would touch are joined: the middle one gives way, its figure stays in the label of the picture.
-  const crowded = x(p95) - x(p50) < LABEL_ROOM;
-  const touching = x(p99) - x(p95) < LABEL_ROOM;
+function Marks({ p50, p95, p99, y, x, right }: { p50: number; p95: number; p99: number; y: number; x: (value: number) => number; right: number }) {
+  const labels = placeLabels([p50, p95, p99].map((value) => ({ text: seconds(value), x: x(value), strong: value === p95 })), right);
   return (
     <>
       <path d={`M${x(p50)} ${y}H${x(p99)}`} stroke="var(--booked-edge)" strokeWidth="1.5" />
@@ -83,9 +82,7 @@ function Marks({ p50, p95, p99, y, x }: { p50: number; p95: number; p99: number;
       <circle cx={x(p50)} cy={y} r="4.5" fill="var(--water)" />
       <path d={`M${x(p95)} ${y - 7}v14`} stroke="var(--water)" strokeWidth="2.5" />
       <circle cx={x(p99)} cy={y} r="4" fill="var(--surface)" stroke="var(--booked-edge)" strokeWidth="1.5" />
-      <text className="h" x={x(p50)} y={y - 10} textAnchor={crowded ? "end" : "middle"}>{seconds(p50)}</text>
-      <text className="k h" x={x(p95)} y={crowded ? y + 19 : y - 10} textAnchor={touching && !crowded ? "end" : "middle"}>{seconds(p95)}</text>
-      <text className="h" x={x(p99)} y={y - 10} textAnchor="start">{seconds(p99)}</text>
+      {labels.map((label) => <text key={label.text} className={label.strong ? "k h" : "h"} x={label.x} y={y - 10} textAnchor="middle">{label.text}</text>)}
     </>
   );
 }

@@ -53,8 +53,7 @@ function Document({ text }: { text: string }) {
   const lines = text.replace(/\n$/, "").split("\n");
   return (
     <div className="document" tabIndex={0} role="region" aria-label={t("policy.document")}>
-      <pre className="code numbers" aria-hidden="true">{lines.map((_, index) => index + 1).join("\n")}</pre>
-      <pre className="code">{lines.join("\n")}</pre>
+      <ol className="lines">{lines.map((line, index) => <li key={index}>{line || " "}</li>)}</ol>
     </div>
   );
 }

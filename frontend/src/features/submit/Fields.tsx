@@ -1,13 +1,13 @@
 // The fields of the submit form: what runs, on what, and how it is treated.
 import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { mapQuery, queuesQuery } from "@/api/queries";
+import { mapQuery, nodesQuery, queuesQuery, rows } from "@/api/queries";
 import { meQuery } from "@/api/session";
 import { Panel } from "@/ui/Panel";
 import { Seg } from "@/ui/Seg";
-import type { Choice, JobForm } from "./form";
+import { type Choice, type JobForm, LEAST, SIMULATED } from "./form";
 import "@mantine/core/styles/CloseButton.css";
 import "@mantine/core/styles/Combobox.css";
 import "@mantine/core/styles/Group.css";
@@ -22,6 +22,7 @@ import "@mantine/core/styles/Switch.css";
 import "@mantine/core/styles/UnstyledButton.css";
 
 type Faults = Partial<Record<keyof JobForm, string>>;
+const NODES_LOOKED_AT = 100;
 interface FieldsProps { form: JobForm; faults: Faults; onChange: (change: Partial<JobForm>) => void }
 
 export function Fields(props: FieldsProps) {
@@ -44,9 +45,9 @@ function useInputs({ form, faults, onChange }: FieldsProps) {
       ...common(field), value: form[field], onChange: (event: { currentTarget: { value: string } }) => onChange({ [field]: event.currentTarget.value }),
     }),
     number: (field: "devices" | "computePercent" | "cores" | "priority" | "retries" | "limitMinutes") => ({
-      ...common(field), value: form[field], allowDecimal: false, onChange: (value: number | string) => onChange({ [field]: value === "" ? "" : Number(value) }),
+      ...common(field), value: form[field], allowDecimal: false, ...(LEAST[field] === undefined ? {} : { min: LEAST[field], allowNegative: false }), onChange: (value: number | string) => onChange({ [field]: value === "" ? "" : Number(value) }),
     }),
-    tags: (field: "models" | "nodeSets" | "datasets") => ({ ...common(field), value: form[field], onChange: (value: string[]) => onChange({ [field]: value }) }),
+    tags: (field: "models" | "nodeSets" | "nodeLabels" | "datasets") => ({ ...common(field), value: form[field], onChange: (value: string[]) => onChange({ [field]: value }) }),
   };
 }
 
@@ -68,7 +69,7 @@ function What(props: FieldsProps) {
         <Select label={t("submit.field.team")} error={faults.team} data={teams} value={form.team || null} clearable placeholder={t("submit.hint.team")}
           onChange={(value) => onChange({ team: value ?? "" })} />
       ) : null}
-      <TextInput {...input.text("workingDir")} classNames={{ input: "mono" }} placeholder={t("submit.hint.workingDir")} />
+      <TextInput {...input.text("workingDir")} className={teams.length > 0 ? undefined : "whole"} classNames={{ input: "mono" }} placeholder={t("submit.hint.workingDir")} />
       <Textarea {...input.text("env")} className="whole" classNames={{ input: "mono" }} autosize minRows={1} maxRows={8} spellCheck={false} placeholder="NAME=value" />
     </div>
   );
@@ -82,9 +83,9 @@ function On(props: FieldsProps) {
   const wants = Number(form.devices) > 0 || form.deviceMemory !== "" || form.models.length > 0;
   return (
     <div className="fields">
-      <NumberInput {...input.number("cores")} min={0} />
+      <NumberInput {...input.number("cores")} />
       <TextInput {...input.text("memory")} placeholder={t("submit.hint.memory")} />
-      <NumberInput {...input.number("devices")} min={0} />
+      <NumberInput {...input.number("devices")} />
       <TagsInput {...input.tags("models")} data={map?.models ?? []} placeholder={form.models.length > 0 ? "" : t("job.anyModel")} />
       {wants ? (
         <>
@@ -106,14 +107,29 @@ function How(props: FieldsProps) {
   return (
     <div className="fields">
       <NumberInput {...input.number("priority")} min={-1000} max={1000} />
-      <NumberInput {...input.number("retries")} min={0} max={10} />
-      <NumberInput {...input.number("limitMinutes")} min={1} placeholder={t("submit.hint.limitMinutes")} />
+      <NumberInput {...input.number("retries")} max={10} />
+      <NumberInput {...input.number("limitMinutes")} placeholder={t("submit.hint.limitMinutes")} />
       <Labelled label={t("submit.field.cpuClass")}><Seg value={form.cpuClass} options={classes} label={t("submit.field.cpuClass")} onChange={(cpuClass) => onChange({ cpuClass })} /></Labelled>
       <TagsInput {...input.tags("nodeSets")} placeholder={form.nodeSets.length > 0 ? "" : t("submit.hint.nodeSets")} />
-      <TagsInput {...input.tags("datasets")} />
+      <TagsInput {...input.tags("datasets")} placeholder={form.datasets.length > 0 ? "" : t("submit.hint.datasets")} />
+      <TagsInput {...input.tags("nodeLabels")} className="whole" placeholder={form.nodeLabels.length > 0 ? "" : t("submit.hint.nodeLabels")} acceptValueOnBlur />
+      <Simulated {...props} />
       <Switch className="whole" size="sm" label={t("submit.field.strictSingle")} description={t("submit.hint.strictSingle")} checked={form.strictSingle}
         onChange={(event) => onChange({ strictSingle: event.currentTarget.checked })} />
     </div>
+  );
+}
+
+/** Shown where there are nodes that only pretend to run jobs; without their label no job goes there. */
+function Simulated({ form, onChange }: FieldsProps) {
+  const { t } = useTranslation();
+  const { data: nodes } = useInfiniteQuery(nodesQuery({ limit: NODES_LOOKED_AT }));
+  const chosen = form.nodeLabels.includes(SIMULATED);
+  if (!chosen && !rows(nodes).some((node) => node.simulated)) return null;
+  const others = form.nodeLabels.filter((label) => label !== SIMULATED);
+  return (
+    <Switch className="whole" size="sm" label={t("submit.field.simulated")} description={t("submit.hint.simulated")} checked={chosen}
+      onChange={(event) => onChange({ nodeLabels: event.currentTarget.checked ? [...others, SIMULATED] : others })} />
   );
 }
 

@@ -25,13 +25,21 @@ export function SubmitPage() {
   const source = useQuery({ ...jobQuery(clone ?? 0), enabled: clone !== undefined });
   const waits = clone !== undefined && source.isPending;
   const first = useMemo(() => (source.data ? formOf(changed(source.data.spec, change)) : null), [source.data, change]);
-  const usual = queues.data?.find((queue) => !queue.closed)?.name ?? "";
+  const usual = usualQueue(queues.data ?? []);
   return (
     <div className="page">
       <PageHead title={t("submit.title")} sub={clone === undefined ? t("submit.sub") : t("submit.cloneOf", { job: source.data?.name || `#${clone}` })} />
       {waits || queues.isPending ? <Loading what={t("submit.reading")} /> : <Editor key={`${clone}-${change}`} start={first ?? { ...EMPTY_FORM, queue: usual }} />}
     </div>
   );
+}
+
+/** The queue that the command line presumes, else the first open one. */
+export const USUAL_QUEUE = "training";
+
+export function usualQueue(queues: readonly { name: string; closed: boolean }[]): string {
+  const open = queues.filter((queue) => !queue.closed);
+  return (open.find((queue) => queue.name === USUAL_QUEUE) ?? open[0])?.name ?? "";
 }
 
 /** A request with the change that the address names (`field=json`); one that cannot be read is left out. */

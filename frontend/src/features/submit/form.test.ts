@@ -1,7 +1,7 @@
 // The form and the request say the same, and only what was filled in is sent.
 import { describe, expect, it } from "vitest";
 import type { JobRequest } from "@/api/types";
-import { EMPTY_FORM, formField, formOf, readForm } from "./form";
+import { asCommandLine, EMPTY_FORM, formField, formOf, readForm } from "./form";
 
 const filled = { ...EMPTY_FORM, queue: "training", command: "python3 train.py" };
 
@@ -18,6 +18,13 @@ describe("reading the form", () => {
     expect(readForm({ ...filled, command: "echo 'x" }).faults).toEqual([{ field: "command", code: "unclosed-quote" }]);
   });
   it("keeps = inside values of the environment", () => expect(readForm({ ...filled, env: "A=b=c\n\nB=" }).spec?.env).toEqual({ A: "b=c", B: "" }));
+  it("reads node labels, and tells one that is none", () => {
+    expect(readForm({ ...filled, nodeLabels: ["simulated=true", " zone = a=b "] }).spec?.node_labels).toEqual({ simulated: "true", zone: "a=b" });
+    expect(readForm({ ...filled, nodeLabels: ["simulated"] }).faults).toEqual([{ field: "nodeLabels", code: "not-label" }]);
+  });
+  it.each([["cores", 0, "least-1"], ["cores", -1, "least-1"], ["devices", -1, "least-0"], ["retries", -1, "least-0"], ["limitMinutes", 0, "least-1"]] as const)("refuses %s of %d", (field, value, code) => {
+    expect(readForm({ ...filled, [field]: value }).faults).toEqual([{ field, code }]);
+  });
   it("turns per cent and minutes into the API's units", () => {
     const { spec } = readForm({ ...filled, computePercent: 12.5, limitMinutes: 90, splittable: "no" });
     expect(spec?.resources).toMatchObject({ device_compute_milli: 125, splittable: false });
@@ -28,11 +35,15 @@ describe("reading the form", () => {
 describe("cloning", () => {
   const spec: JobRequest = {
     name: "a", queue: "offline", team: "nlp", command: ["sh", "-c", "echo 'x y'"], env: { A: "1" }, working_dir: "/srv", priority: 5, max_retries: 2,
-    time_limit_s: 90, cpu_class: "data", node_sets: ["s"], datasets: ["d"], strict_single: true,
+    time_limit_s: 90, cpu_class: "data", node_sets: ["s"], node_labels: { simulated: "true" }, datasets: ["d"], strict_single: true,
     resources: { devices: 2, device_models: ["A100"], device_memory: "40960 MiB", device_compute_milli: 500, splittable: true, shareable: false, cores: 4, memory: "1024 MiB" },
   };
   it("reads back the request it was made from", () => expect(readForm(formOf(spec)).spec).toEqual(spec));
   it("writes memory of a normalised request with its unit", () => expect(formOf({ ...spec, resources: { memory: 1024 } }).memory).toBe("1024 MiB"));
+});
+
+it("names labels on the command line", () => {
+  expect(asCommandLine({ queue: "training", command: ["true"], node_labels: { simulated: "true" } })).toContain("--node-label simulated=true");
 });
 
 it("finds the field of a fault", () => {

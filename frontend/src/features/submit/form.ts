@@ -21,6 +21,7 @@ export interface JobForm {
   memory: string;
   cpuClass: "auto" | "compute" | "data";
   nodeSets: string[];
+  nodeLabels: string[];
   datasets: string[];
   priority: number | "";
   retries: number | "";
@@ -33,14 +34,14 @@ export type Reading = { spec: JobRequest; faults?: undefined } | { spec?: undefi
 
 export const EMPTY_FORM: JobForm = {
   name: "", queue: "", team: "", command: "", workingDir: "", env: "", devices: 0, models: [], deviceMemory: "", computePercent: "",
-  splittable: "", shareable: "", cores: 1, memory: "", cpuClass: "auto", nodeSets: [], datasets: [], priority: 0, retries: 0,
+  splittable: "", shareable: "", cores: 1, memory: "", cpuClass: "auto", nodeSets: [], nodeLabels: [], datasets: [], priority: 0, retries: 0,
   limitMinutes: "", strictSingle: false,
 };
 
 /** The API's name of a field -> the field of the form that shows its fault. */
 export const FIELD_OF: Record<string, keyof JobForm> = {
   name: "name", queue: "queue", team: "team", command: "command", working_dir: "workingDir", env: "env", cpu_class: "cpuClass",
-  node_sets: "nodeSets", datasets: "datasets", priority: "priority", max_retries: "retries", time_limit_s: "limitMinutes",
+  node_sets: "nodeSets", node_labels: "nodeLabels", datasets: "datasets", priority: "priority", max_retries: "retries", time_limit_s: "limitMinutes",
   "resources.devices": "devices", "resources.device_models": "models", "resources.device_memory": "deviceMemory",
   "resources.device_compute_milli": "computePercent", "resources.splittable": "splittable", "resources.shareable": "shareable",
   "resources.cores": "cores", "resources.memory": "memory",
@@ -73,19 +74,42 @@ function readEnv(text: string): Record<string, string> | null {
   return Object.fromEntries(pairs.map(([name, value]) => [name.trim(), value ?? ""]));
 }
 
+/** The label that simulated nodes carry, and that a job names which is meant for them. */
+export const SIMULATED = "simulated=true";
+
+/** Labels as `name=value`; null where one is not written so. */
+export function readLabels(labels: readonly string[]): Record<string, string> | null {
+  const pairs = labels.map((label) => label.split(/=(.*)/s) as [string, string | undefined]);
+  if (pairs.some(([name, value]) => value === undefined || name.trim() === "")) return null;
+  return Object.fromEntries(pairs.map(([name, value]) => [name.trim(), (value ?? "").trim()]));
+}
+
+/** Whole numbers the fields may hold; what is left out has no lower end. */
+export const LEAST: Partial<Record<keyof JobForm, number>> = { cores: 1, devices: 0, retries: 0, limitMinutes: 1 };
+
+function tooSmall(form: JobForm): FormFault[] {
+  const isLess = ([field, least]: [string, number]) => { const value = form[field as keyof JobForm]; return typeof value === "number" && value < least; };
+  return Object.entries(LEAST).filter(isLess).map(([field]) => ({ field: field as keyof JobForm, code: `least-${LEAST[field as keyof JobForm]}` }));
+}
+
 export function readForm(form: JobForm): Reading {
-  const faults: FormFault[] = [];
+  const faults: FormFault[] = tooSmall(form);
+  const labels = readLabels(form.nodeLabels);
   const split = splitWords(form.command);
   if ("error" in split) faults.push({ field: "command", code: split.error });
   else if (split.words.length === 0) faults.push({ field: "command", code: "empty" });
   const env = readEnv(form.env);
   if (env === null) faults.push({ field: "env", code: "not-name-value" });
   if (form.queue === "") faults.push({ field: "queue", code: "empty" });
-  if (faults.length > 0 || "error" in split || env === null) return { faults };
-  return { spec: specOf(form, split.words, env) };
+  if (labels === null) faults.push({ field: "nodeLabels", code: "not-label" });
+  if (faults.length > 0 || "error" in split || env === null || labels === null) return { faults };
+  return { spec: specOf(form, split.words, { env, labels }) };
 }
 
-function specOf(form: JobForm, command: string[], env: Record<string, string>): JobRequest {
+type Pairs = Record<string, string>;
+const unlessEmpty = (pairs: Pairs): Pairs | undefined => (Object.keys(pairs).length > 0 ? pairs : undefined);
+
+function specOf(form: JobForm, command: string[], { env, labels }: { env: Pairs; labels: Pairs }): JobRequest {
   const percent = given(form.computePercent);
   const minutes = given(form.limitMinutes);
   const resources: ResourceRequest = without({
@@ -103,11 +127,12 @@ function specOf(form: JobForm, command: string[], env: Record<string, string>): 
     queue: form.queue,
     team: form.team || undefined,
     command,
-    env: Object.keys(env).length > 0 ? env : undefined,
+    env: unlessEmpty(env),
     working_dir: form.workingDir.trim(),
     resources,
     cpu_class: form.cpuClass === "auto" ? undefined : form.cpuClass,
     node_sets: form.nodeSets,
+    node_labels: unlessEmpty(labels),
     datasets: form.datasets,
     priority: given(form.priority) || undefined,
     max_retries: given(form.retries) || undefined,
@@ -141,6 +166,7 @@ export function formOf(spec: JobRequest): JobForm {
     memory: text(resources.memory),
     cpuClass: spec.cpu_class ?? "auto",
     nodeSets: spec.node_sets ?? [],
+    nodeLabels: Object.entries(spec.node_labels ?? {}).map(([name, value]) => `${name}=${value}`),
     datasets: spec.datasets ?? [],
     priority: spec.priority ?? 0,
     retries: spec.max_retries ?? 0,
@@ -159,6 +185,7 @@ export function asCommandLine(spec: JobRequest): string | null {
     ["--memory", resources.memory], ["--priority", spec.priority], ["--max-retries", spec.max_retries], ["--time-limit", spec.time_limit_s],
     ...(resources.device_models ?? []).map((model): [string, unknown] => ["--device-model", model]),
     ...Object.entries(spec.env ?? {}).map(([name, value]): [string, unknown] => ["--env", `${name}=${value}`]),
+    ...Object.entries(spec.node_labels ?? {}).map(([name, value]): [string, unknown] => ["--node-label", `${name}=${value}`]),
   ];
   const words = options.flatMap(([name, value]) => (value == null || value === "" ? [] : [name, String(value)]));
   const flag = (name: string, value: boolean | null | undefined) => (value == null ? [] : [`--${value ? "" : "no-"}${name}`]);

@@ -14,7 +14,7 @@ export default {
   field: {
     name: "Name", queue: "Queue", team: "Team", command: "Command", workingDir: "Folder", env: "Environment", devices: "Devices", models: "Device models",
     deviceMemory: "Device memory", computePercent: "Compute of each device, %", splittable: "Memory in pieces", shareable: "Share devices", cores: "Cores",
-    memory: "Host memory", cpuClass: "CPU side", nodeSets: "Node sets", datasets: "Data sets", priority: "Priority in the queue", retries: "Retries",
+    memory: "Host memory", cpuClass: "CPU side", nodeSets: "Node sets", datasets: "Data sets", nodeLabels: "Node labels", simulated: "Use simulated nodes", priority: "Priority in the queue", retries: "Retries",
     limitMinutes: "Time limit, min", strictSingle: "Never run twice",
   },
   hint: {
@@ -27,6 +27,9 @@ export default {
     computePercent: "follows from the memory",
     limitMinutes: "none",
     nodeSets: "any",
+    datasets: "none",
+    nodeLabels: "none; name=value",
+    simulated: "They only pretend to run jobs, and take only jobs that ask for them with the label simulated=true.",
     strictSingle: "The agent stops the job when it lost the server for long, so that no second attempt can run beside it.",
   },
   choice: { queue: "as the queue does", yes: "yes", no: "no" },
@@ -35,6 +38,9 @@ export default {
     empty: "This is needed.",
     "unclosed-quote": "A quote is not closed.",
     "trailing-backslash": "A backslash stands at the end.",
+    "least-0": "This must be 0 or more.",
+    "least-1": "This must be at least 1.",
+    "not-label": "Write each label as name=value.",
     "not-name-value": "Write one NAME=value per line.",
   },
   trial: "Dry run",

@@ -14,7 +14,7 @@ export default {
   field: {
     name: "名称", queue: "队列", team: "团队", command: "命令", workingDir: "目录", env: "环境变量", devices: "设备数", models: "设备型号",
     deviceMemory: "显存", computePercent: "每台设备算力，%", splittable: "显存可拆分", shareable: "共享设备", cores: "CPU 核",
-    memory: "主机内存", cpuClass: "CPU 侧", nodeSets: "节点集", datasets: "数据集", priority: "队列内优先级", retries: "重试次数",
+    memory: "主机内存", cpuClass: "CPU 侧", nodeSets: "节点集", datasets: "数据集", nodeLabels: "节点标签", simulated: "使用模拟节点", priority: "队列内优先级", retries: "重试次数",
     limitMinutes: "时限，min", strictSingle: "绝不重复运行",
   },
   hint: {
@@ -27,6 +27,9 @@ export default {
     computePercent: "由显存推定",
     limitMinutes: "无",
     nodeSets: "不限",
+    datasets: "无",
+    nodeLabels: "无；name=value",
+    simulated: "模拟节点只是假装运行作业，且只接收带标签 simulated=true 的作业。",
     strictSingle: "代理长时间失去服务器时停止该作业，从而不会有第二次尝试与它同时运行。",
   },
   choice: { queue: "按队列规则", yes: "是", no: "否" },
@@ -35,6 +38,9 @@ export default {
     empty: "此项必填。",
     "unclosed-quote": "引号没有闭合。",
     "trailing-backslash": "末尾多出反斜杠。",
+    "least-0": "必须大于或等于 0。",
+    "least-1": "必须至少为 1。",
+    "not-label": "每个标签写作 name=value。",
     "not-name-value": "每行写一个 NAME=value。",
   },
   trial: "试算",

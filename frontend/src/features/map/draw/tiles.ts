@@ -22,8 +22,9 @@ export function vesselBox(tile: Box, index: number, m: Metrics): Box {
   return { x, y: tile.y + m.pad, width: m.vesselWidth, height: m.vesselHeight };
 }
 
-/** The vessel from top to bottom, each part only where it is seen: fewer rectangles keep the pass short. */
-function addLevels(batch: RectBatch, scene: Scene, box: Box, level: Level): void {
+/** The vessel from top to bottom, each part only where it is seen: fewer rectangles keep the pass short. A host's use
+ * above its bookings is its system at work, nobody's business; on a device it is somebody's. */
+function addLevels(batch: RectBatch, scene: Scene, box: Box, level: Level, isHost = false): void {
   const { palette } = scene;
   const { booked, measured, over } = vesselPixels(level, box.height);
   const top = Math.max(booked, measured + over);
@@ -31,7 +32,7 @@ function addLevels(batch: RectBatch, scene: Scene, box: Box, level: Level): void
   batch.add("track", palette.track, box.x, box.y, box.width, box.height - top);
   batch.add("booked", palette.booked, box.x, floor - booked, box.width, booked - measured);
   batch.add("measured", palette.waterArea, box.x, floor - measured, box.width, measured);
-  batch.add("over", palette.signalFill, box.x, floor - measured - over, box.width, over);
+  batch.add(isHost ? "measured" : "over", isHost ? palette.waterArea : palette.signalFill, box.x, floor - measured - over, box.width, over);
 }
 
 interface RampReading {
@@ -77,7 +78,7 @@ export function addTile(batch: RectBatch, scene: Scene, { node, box }: PlacedTil
   if (node.devices.length === 0) {
     const inner = hostBox(box, m);
     if (isRamp(scene)) batch.add("track", scene.palette.track, inner.x, inner.y, inner.width, inner.height);
-    else if (!isUnheard(node.state)) addLevels(batch, scene, inner, hostLevel(node, scene.mode));
+    else if (!isUnheard(node.state)) addLevels(batch, scene, inner, hostLevel(node, scene.mode), true);
   }
   node.devices.forEach((device, i) => {
     if (!MARKED_SOLID.has(deviceMark(node, device))) addVessel(batch, scene, vesselBox(box, i, m), device, m);

@@ -31,7 +31,7 @@ export interface StageInput {
   readonly spot: Spot | null;
   readonly selected: Selection | null;
   readonly words: SceneWords;
-  /** Space the layout is made for; an open sheet takes from the canvas, not from this. */
+  /** Space the layout is made for. */
   readonly room: Size;
 }
 
@@ -94,9 +94,14 @@ export class MapStage {
 
   private layOut(next: StageInput, before: StageInput | null): void {
     const wasHome = before === null || isHome(this.camera, this.layout);
+    const kept = next.selected?.nodeId ?? nodeAtAnchor(this.tiles, this.camera, this.size);
+    const from = kept === null ? undefined : this.tiles.get(kept);
     this.layout = layoutMap(next.groups, next.room.width, next.room.height);
     this.tiles = tilesByNode(this.layout);
+    const to = kept === null ? undefined : this.tiles.get(kept);
     if (wasHome && this.isFollowing) this.camera = homeCamera(this.layout);
+    // What one looks at stays where it was, wherever its tile stands now.
+    else if (from && to) this.camera = { ...this.camera, x: this.camera.x + to.x - from.x, y: this.camera.y + to.y - from.y };
   }
 
   private takeChanges(before: StageInput, next: StageInput): void {
