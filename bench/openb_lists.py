@@ -83,5 +83,5 @@ def _synthetic() -> Lists:
     pods: list[OpenbPod] = []
     while sum(pod.total_milli for pod in pods) < capacity * 98 // 100:
         _, cpu, mib, n, milli, models = dice.choices(_PODS, [kind[0] for kind in _PODS])[0]
-        pods.append(OpenbPod(f"pod-{len(pods):04}", cpu, mib, n, milli, models, "", None, None))
+        pods.append(OpenbPod(f"pod-{len(pods):04}", cpu, mib, n, milli, models, ""))
     return Lists(nodes, pods)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+from scheduling.engine.codec import CodecError, decode
 from scheduling.engine.types import PPM, EnginePolicy, QueueInfo, Term
+from scheduling.simulator.traces.errors import TraceError
+from scheduling.simulator.traces.files import open_text
 
 INFERENCE, TRAINING, OFFLINE = 1, 2, 3
 QUEUES = (
@@ -12,6 +16,8 @@ QUEUES = (
     QueueInfo(TRAINING, "training", 70, 500_000, preemptable=False),
     QueueInfo(OFFLINE, "offline", 30, 200_000, preemptable=True),
 )
+_LEAST_FRAGMENTATION_PPM = 10_000
+_LARGEST_WEIGHT = 1000
 # `sample` are the weights of the sample policy document; `packing` lets the fragmentation term decide.
 PRESETS: dict[str, dict[Term, int]] = {
     "sample": {
@@ -33,3 +39,59 @@ def preset(name: str) -> EnginePolicy:
 def without_precheck(policy: EnginePolicy) -> EnginePolicy:
     """The same policy with a memory pre-check of factor 1.0."""
     return replace(policy, precheck_num=1, precheck_den=1)
+
+
+def read_policy(path: Path) -> EnginePolicy:
+    """A policy from a file: the engine's codec (JSON with `weights_ppm`), or only the `scoring-weights` of a policy
+    document (YAML) on the default queues. TraceError names what is wrong.
+    """
+    with open_text(path) as file:
+        text = file.read()
+    if text.lstrip().startswith("{"):
+        try:
+            return decode(EnginePolicy, text)
+        except CodecError as error:
+            where, _, problem = str(error).partition(": ")
+            raise TraceError(str(path), problem, fix="correct the field", column=where) from error
+    weights = _yaml_weights(path, text)
+    if weights.get(Term.FRAGMENTATION, 0) < _LEAST_FRAGMENTATION_PPM:
+        fix = "give it at least 0.01"
+        raise TraceError(str(path), "has too little weight", fix=fix, column=Term.FRAGMENTATION.value)
+    return EnginePolicy(weights_ppm=weights, queues=QUEUES)
+
+
+def _yaml_weights(path: Path, text: str) -> dict[Term, int]:
+    """The block below `scoring-weights:`, one `term: number` a line, further indented."""
+    weights: dict[Term, int] = {}
+    indent: int | None = None
+    for number, raw in enumerate(text.splitlines(), start=1):
+        content = raw.partition("#")[0].rstrip()
+        depth = len(content) - len(content.lstrip())
+        if content.strip() == "scoring-weights:":
+            indent = depth
+        elif indent is not None and content:
+            if depth <= indent:
+                break
+            weights.update([_weight(path, number, content)])
+    if not weights:
+        fix = "give the weights below `scoring-weights:`, one `term: number` a line"
+        raise TraceError(str(path), "names no scoring weights", fix=fix)
+    return weights
+
+
+def _weight(path: Path, line: int, content: str) -> tuple[Term, int]:
+    name, _, value = (part.strip() for part in content.partition(":"))
+    try:
+        term = Term(name)
+    except ValueError as error:
+        known = ", ".join(Term)
+        raise TraceError(str(path), "is no score term", fix=f"use {known}", line=line, column=name) from error
+    try:
+        weight = float(value)
+    except ValueError:
+        weight = -1.0
+    if not 0 <= weight <= _LARGEST_WEIGHT:
+        problem = f"{value[:40]!r} is no weight"
+        fix = f"give a number between 0 and {_LARGEST_WEIGHT}"
+        raise TraceError(str(path), problem, fix=fix, line=line, column=name)
+    return term, round(weight * PPM)

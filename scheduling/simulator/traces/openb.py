@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scheduling.engine.types import WHOLE_MILLI, CpuInfo, DeviceHealth, DeviceInfo, NodeInfo, Request
+from scheduling.simulator.jobs import SimJob
+from scheduling.simulator.policy import INFERENCE, OFFLINE, TRAINING
 from scheduling.simulator.traces.files import Row, read_csv
 
 CORE_MILLI = 1000
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-TIME_COLUMNS = ("creation_time", "deletion_time")
+TIME_COLUMNS = ("creation_time", "deletion_time", "scheduled_time")
+# Latency-sensitive and guaranteed pods serve, burstable ones train, best-effort ones may wait.
+_QUEUES = {"LS": INFERENCE, "Guaranteed": INFERENCE, "Burstable": TRAINING, "BE": OFFLINE}
 _MOST_CPU_MILLI = 4_096_000
 _MOST_MIB = 1 << 30
 _MOST_DEVICES = 64
@@ -48,8 +52,9 @@ class OpenbPod:
     milli: int
     models: tuple[str, ...]
     qos: str
-    created_s: float | None
-    deleted_s: float | None
+    created_s: float | None = None
+    deleted_s: float | None = None
+    scheduled_s: float | None = None
 
     @property
     def total_milli(self) -> int:
@@ -101,6 +106,27 @@ def request_of(pod: OpenbPod, *, cpu_unit_milli: int = CORE_MILLI) -> Request:
     )
 
 
+def sim_jobs(pods: Iterable[OpenbPod], *, cpu_unit_milli: int = CORE_MILLI) -> list[SimJob]:
+    """Pods with a creation and a deletion time, in order of creation; they run from the time they were scheduled
+    (else created) until they were deleted.
+    """
+    timed = sorted((p for p in pods if p.created_s is not None and p.deleted_s is not None), key=_created_s)
+    requests: dict[Request, Request] = {}
+    found = []
+    for number, pod in enumerate(timed, start=1):
+        request = request_of(pod, cpu_unit_milli=cpu_unit_milli)
+        request = requests.setdefault(request, request)
+        started_s = pod.created_s if pod.scheduled_s is None else pod.scheduled_s
+        duration_ms = max(0, int(((pod.deleted_s or 0) - (started_s or 0)) * 1000))
+        queue = _QUEUES.get(pod.qos, TRAINING)
+        found.append(SimJob(number, queue, int(_created_s(pod) * 1000), duration_ms, request))
+    return found
+
+
+def _created_s(pod: OpenbPod) -> float:
+    return pod.created_s or 0.0
+
+
 def _node(row: Row) -> OpenbNode:
     devices = row.whole("gpu", most=_MOST_DEVICES)
     return OpenbNode(
@@ -114,7 +140,9 @@ def _node(row: Row) -> OpenbNode:
 
 def _pod(row: Row, models: Collection[str]) -> OpenbPod:
     devices = row.whole("num_gpu", most=_MOST_DEVICES)
-    created_s, deleted_s = (row.number(name) if row.text(name) else None for name in TIME_COLUMNS)
+    created_s, deleted_s, scheduled_s = (
+        row.number(name) if row.text(name) else None for name in TIME_COLUMNS
+    )
     if created_s is not None and deleted_s is not None and deleted_s < created_s:
         row.refuse("deletion_time", "lies before creation_time", fix="swap them or remove the line")
     return OpenbPod(
@@ -127,6 +155,7 @@ def _pod(row: Row, models: Collection[str]) -> OpenbPod:
         qos=row.text("qos"),
         created_s=created_s,
         deleted_s=deleted_s,
+        scheduled_s=scheduled_s,
     )
 
 

@@ -1,0 +1,164 @@
+"""`python -m scheduling.simulator`: run a trace, a history or a generated workload through the engine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+
+from scheduling.simulator.cluster import Cluster, Hardware
+from scheduling.simulator.failures import FailureModel
+from scheduling.simulator.jobs import SimJob
+from scheduling.simulator.log import Sink, line_of
+from scheduling.simulator.policy import PRESETS, preset, read_policy
+from scheduling.simulator.replay import Replay
+from scheduling.simulator.report import report_of, tables
+from scheduling.simulator.settings import Order, Settings
+from scheduling.simulator.sources import Source, expected_of, open_source
+from scheduling.simulator.traces.errors import TraceError
+from scheduling.simulator.windows import Valley
+
+_BAR = 30
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run and print; 2 with a message when the trace or an option is wrong."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        source = open_source(options)
+        settings = _settings(options, source)
+    except (TraceError, ValueError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    with ExitStack() as files:
+        run = _run(options, source, settings, files)
+    report = report_of(run, trace=options.trace)
+    sys.stdout.write(json.dumps(report, allow_nan=False) + "\n" if options.json else tables(report))
+    return 0
+
+
+def _run(options: argparse.Namespace, source: Source, settings: Settings, files: ExitStack) -> Replay:
+    hardware = Hardware(read_mib_s=options.read_mib_s, pull_mib_s=options.pull_mib_s)
+    cluster = Cluster(source.nodes, hardware)
+    jobs = source.jobs
+    if not options.events:
+        return Replay(cluster, jobs, settings).run(_progress(jobs))
+    log = files.enter_context(options.events.open("w", encoding="utf-8"))
+    sink: Sink = lambda event: log.write(line_of(event)) and None  # noqa: E731
+    return Replay(cluster, jobs, settings, sink=sink).run(_progress(jobs))
+
+
+def _progress(jobs: Sequence[SimJob]) -> Callable[[int], None]:
+    """A bar over the submitted jobs, on a terminal only."""
+    total = max(1, len(jobs))
+    step = max(1, total // 200)
+
+    def show(done: int) -> None:
+        if sys.stderr.isatty() and (done % step == 0 or done == total):
+            bar = "#" * (_BAR * done // total)
+            sys.stderr.write(f"\r[{bar:<{_BAR}}] {done}/{total} jobs" + ("\n" if done == total else ""))
+
+    return show
+
+
+def _settings(options: argparse.Namespace, source: Source) -> Settings:
+    policy = source.policy or preset(options.preset)
+    if options.policy:
+        policy = read_policy(options.policy)
+    valley = Valley.parse(options.valley, options.time_zone) if options.valley else None
+    failures = FailureModel(options.mtbf_h, options.repair_h) if options.mtbf_h else None
+    return Settings(
+        policy=policy,
+        order=Order(options.order),
+        seed=options.seed,
+        cycle_ms=round(1000 * options.cycle_s),
+        expected=expected_of(source.jobs),
+        valley=valley,
+        failures=failures,
+        until_ms=None if options.hours is None else source.first_ms + round(3_600_000 * options.hours),
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m scheduling.simulator", description=__doc__)
+    add = parser.add_argument
+    add("file", type=Path, nargs="?", help="the trace (not for generated)")
+    add("--trace", choices=("generated", "openb", "philly", "history"), default="generated", help="its kind")
+    add("--nodes-file", type=Path, help="openb: the node list")
+    add(
+        "--cluster",
+        type=_nodes_by_devices,
+        default=(16, 8),
+        help="NODESxDEVICES of equal nodes (default 16x8)",
+    )
+    add("--jobs", type=_positive, help="generated: how many (default 1000); else only the first so many")
+    add("--load", type=_positive, default=90, help="generated: offered load in %% (default 90)")
+    add("--since", type=datetime.fromisoformat, help="philly: first day, like 2017-10-03")
+    add("--hours", type=_above_zero, help="stop after so many hours of virtual time")
+    add(
+        "--order",
+        choices=[order.value for order in Order],
+        default="plan",
+        help="fifo: nobody passes a job that waits",
+    )
+    add("--policy", type=Path, help="weights (policy document) or a policy in the engine's JSON")
+    add(
+        "--preset",
+        choices=sorted(PRESETS),
+        default="sample",
+        help="weights without --policy (default sample)",
+    )
+    add("--cycle-s", type=_from_zero, default=0.0, help="least time between two plans (default 0)")
+    add("--seed", type=int, default=1, help="of the workload and the failures (default 1)")
+    add(
+        "--read-mib-s",
+        type=_positive,
+        help="memory bandwidth of a node for declared reads (default unlimited)",
+    )
+    add("--pull-mib-s", type=_positive, default=200, help="image pull rate of a node (default 200)")
+    add("--mtbf-h", type=_above_zero, help="mean time between failures of a node (default: none fail)")
+    add("--repair-h", type=_above_zero, default=4.0, help="mean time to repair (default 4)")
+    add("--valley", help="hours in which deferrable jobs start, like 22:00-08:00 (default: any)")
+    add("--time-zone", default="UTC", help="of the valley window (default UTC)")
+    add("--events", type=Path, help="write the event log here (JSON lines)")
+    add("--json", action="store_true", help="one JSON object instead of tables")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 1 << 40:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def _from_zero(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 0")
+    return found
+
+
+def _above_zero(text: str) -> float:
+    found = _from_zero(text)
+    if not found:
+        raise argparse.ArgumentTypeError("must be above 0")
+    return found
+
+
+def _nodes_by_devices(text: str) -> tuple[int, int]:
+    nodes, _, devices = text.partition("x")
+    found = _positive(nodes), _positive(devices)
+    if found[0] > 100_000 or found[1] > 64:
+        raise argparse.ArgumentTypeError(f"{text!r}: at most 100000 nodes with 64 devices")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

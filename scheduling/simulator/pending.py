@@ -1,0 +1,117 @@
+"""Jobs that wait, grouped by request, in order of service.
+
+Equal requests share a fate: when one is refused, all behind it would be. So a plan is handed, of each group,
+no more jobs than could be placed, and no group that was refused since capacity last came free. What the
+plan decides is what it would have decided over all of them.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
+
+from scheduling.engine.types import EnginePolicy, Request
+from scheduling.simulator.jobs import SimJob
+
+Key = tuple[bool, int, int, int, int]
+MOST = 1 << 40
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A job in the queue; `key` is the engine's order of service, `left_ms` the work still to do."""
+
+    job: SimJob
+    attempt: int
+    left_ms: int
+    since_ms: int
+    key: Key
+
+    def __lt__(self, other: Waiting) -> bool:
+        return self.key < other.key
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Waiting jobs of one request, in order of service. `held`: waits for the valley window; `lacks_room`: the
+    last refusal was one that time can cure; `most`: offer no more jobs, the next gang fell short."""
+
+    request: Request
+    devices_milli: int
+    cores: int
+    held: bool
+    jobs: list[Waiting] = field(default_factory=list)
+    refused: bool = False
+    lacks_room: bool = False
+    most: int = MOST
+
+
+class Pending:
+    """The queue."""
+
+    def __init__(self, policy: EnginePolicy) -> None:
+        self._priorities = {queue.queue: queue.priority for queue in policy.queues}
+        self._groups: dict[tuple[Request, int, bool], Group] = {}
+        self.count = 0
+        self.held = 0
+
+    def add(self, job: SimJob, *, attempt: int, left_ms: int, since_ms: int, held: bool) -> Group:
+        """Put a job in its place; its group."""
+        known = job.queue in self._priorities
+        priority = self._priorities.get(job.queue, 0)
+        key = (not known, -priority, -job.priority, job.submitted_ms, job.job)
+        group = self._group(job, held=held)
+        insort(group.jobs, Waiting(job, attempt, left_ms, since_ms, key))
+        self.count += 1
+        self.held += held
+        return group
+
+    def drop(self, group: Group, waiting: Waiting) -> None:
+        """It was placed."""
+        group.jobs.remove(waiting)
+        self.count -= 1
+        self.held -= group.held
+
+    def expire(self, job: int) -> Group | None:
+        """A held job may wait no longer: move it among the others."""
+        for group in [g for g in self._groups.values() if g.held]:
+            for waiting in group.jobs:
+                if waiting.job.job == job:
+                    self.drop(group, waiting)
+                    found = self._group(waiting.job, held=False)
+                    insort(found.jobs, waiting)
+                    self.count += 1
+                    return found
+        return None
+
+    def capacity_came_free(self) -> None:
+        """Everything is worth another try."""
+        for group in self._groups.values():
+            group.refused, group.most = False, MOST
+
+    def open_groups(self, *, with_held: bool) -> list[Group]:
+        """Groups that have jobs and were not refused since."""
+        return [g for g in self._groups.values() if g.jobs and not g.refused and (with_held or not g.held)]
+
+    def waiting_groups(self) -> list[Group]:
+        """All groups that have jobs."""
+        return [group for group in self._groups.values() if group.jobs]
+
+    def first(self, wanted: int, *, with_held: bool) -> list[tuple[Group, Waiting]]:
+        """The first jobs in order of service over all groups, refused ones, too."""
+        groups = [g for g in self._groups.values() if g.jobs and (with_held or not g.held)]
+        lines = ([(w.key, w, g) for w in g.jobs[:wanted]] for g in groups)
+        return [(group, waiting) for _, waiting, group in islice(merge(*lines, key=lambda t: t[0]), wanted)]
+
+    def __iter__(self) -> Iterator[Waiting]:
+        return (waiting for group in self._groups.values() for waiting in group.jobs)
+
+    def _group(self, job: SimJob, *, held: bool) -> Group:
+        at = (job.request, job.replicas, held)
+        if at not in self._groups:
+            cores = job.replicas * job.request.cores
+            self._groups[at] = Group(job.request, job.milli, cores, held)
+        return self._groups[at]

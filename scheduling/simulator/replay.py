@@ -1,0 +1,284 @@
+"""The event loop: virtual time, the production `plan()`, and what running the decisions does.
+
+Order within one instant: ends, repairs, failures, window changes, arrivals; then at most one cycle. A cycle
+is made only when something could come of it: capacity came free, or a job arrived whose request was not
+refused since. `cycle_ms` is the least time between two cycles (0: at every such instant).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
+
+from scheduling.engine.types import PPM, Placed
+from scheduling.simulator.cluster import Cluster, Part
+from scheduling.simulator.deciding import Deciding
+from scheduling.simulator.execution import Running, pull_ms, speed_ppm
+from scheduling.simulator.failures import Failures
+from scheduling.simulator.holding import Holding
+from scheduling.simulator.jobs import SimJob
+from scheduling.simulator.log import Event, Happened, Sink, part_of
+from scheduling.simulator.metrics import Meter, Waits, Work
+from scheduling.simulator.pending import Group, Pending, Waiting
+from scheduling.simulator.settings import Settings
+
+
+class _Kind(IntEnum):
+    END = 0
+    REPAIR = 1
+    FAIL = 2
+    WINDOW = 3
+    LATEST = 4
+    CYCLE = 5
+
+
+def _nothing(_: Event) -> None:
+    return None
+
+
+class Replay:
+    """One run over jobs in order of submission; memory grows with the jobs that wait and run, and 8 bytes per wait."""
+
+    def __init__(
+        self, cluster: Cluster, jobs: Iterable[SimJob], settings: Settings, *, sink: Sink = _nothing
+    ) -> None:
+        self.cluster, self.settings, self._tell = cluster, settings, sink
+        self.meter, self.waits, self.work = Meter(), Waits(), Work()
+        self.pending = Pending(settings.policy)
+        self._deciding = Deciding(cluster, self.pending, settings)
+        self._holding = Holding(cluster, self.pending, settings.valley)
+        self.running: dict[int, Running] = {}
+        self.first_ms = self.now_ms = 0
+        self._jobs: Iterator[SimJob] = iter(jobs)
+        self._next = next(self._jobs, None)
+        self._heap: list[tuple[int, int, int, int]] = []
+        self._on_node: dict[int, set[int]] = {}
+        self._moot = 0
+        self._dirty = False
+        self._false_shortage = False
+        self._next_cycle_ms = 0
+        self._cycle_due = False
+        self._window_at: int | None = None
+        self._failures: Failures | None = None
+
+    def run(self, progress: Callable[[int], None] = lambda submitted: None) -> Replay:
+        """Until nothing is left that could still happen, or until the time limit."""
+        if self._next is not None:
+            self.first_ms = self.now_ms = self._next.submitted_ms
+            self._plan_failures()
+        while (at := self._next_instant()) is not None:
+            self._pass_time(at)
+            self._happen(at)
+            self._arrive(at, progress)
+            self._maybe_cycle(at)
+            self._false_shortage = self._deciding.false_shortage()
+        return self
+
+    @property
+    def plans(self) -> int:
+        """How often the engine was asked."""
+        return self._deciding.plans
+
+    def _next_instant(self) -> int | None:
+        """Failures alone are no reason to go on."""
+        open_end = bool(self.running) or self._next is not None or len(self._heap) > self._moot
+        if not open_end:
+            return None
+        times = [self._heap[0][0]] if self._heap else []
+        if self._next is not None:
+            times.append(self._next.submitted_ms)
+        at = min(times)
+        limit = self.settings.until_ms
+        if limit is not None and at > limit:
+            self._pass_time(max(limit, self.now_ms))
+            return None
+        return at
+
+    def _pass_time(self, at: int) -> None:
+        if at > self.now_ms:
+            waiting = self.pending.count > 0
+            self.meter.pass_time(
+                self.cluster, at - self.now_ms, waiting=waiting, false_shortage=self._false_shortage
+            )
+        self.now_ms = at
+
+    def _push(self, at: int, kind: _Kind, subject: int, version: int = 0) -> None:
+        self._moot += kind is _Kind.FAIL
+        heapq.heappush(self._heap, (at, kind, subject, version))
+
+    def _happen(self, at: int) -> None:
+        while self._heap and self._heap[0][0] == at:
+            _, kind, subject, version = heapq.heappop(self._heap)
+            self._moot -= kind == _Kind.FAIL
+            match _Kind(kind):
+                case _Kind.END:
+                    self._end(subject, version)
+                case _Kind.FAIL:
+                    self._fail(subject)
+                case _Kind.REPAIR:
+                    self._repair(subject)
+                case _Kind.WINDOW:
+                    self._window_at, self._dirty = None, True
+                case _Kind.LATEST:
+                    self._dirty |= self.pending.expire(subject) is not None
+                case _Kind.CYCLE:
+                    self._cycle_due, self._dirty = False, True
+
+    def _arrive(self, at: int, progress: Callable[[int], None]) -> None:
+        while self._next is not None and self._next.submitted_ms <= at:
+            job = self._next
+            self.work.submitted += 1
+            self._tell({"at": at, "event": Happened.SUBMIT, "job": job.job, "work_ms": job.duration_ms})
+            self._enqueue(job, attempt=1, left_ms=job.duration_ms)
+            self._next = next(self._jobs, None)
+            if self._next is not None and self._next.submitted_ms < job.submitted_ms:
+                raise ValueError(f"job {self._next.job}: submitted before its predecessor; sort the jobs")
+            progress(self.work.submitted)
+        self.meter.still_arriving = self._next is not None
+
+    def _enqueue(self, job: SimJob, *, attempt: int, left_ms: int) -> None:
+        held = job.deferrable and self.settings.valley is not None
+        if held and job.latest_start_ms is not None:
+            held = job.latest_start_ms > self.now_ms
+            if held:
+                self._push(job.latest_start_ms, _Kind.LATEST, job.job)
+        group = self.pending.add(job, attempt=attempt, left_ms=left_ms, since_ms=self.now_ms, held=held)
+        self._dirty |= not group.refused
+
+    def _maybe_cycle(self, at: int) -> None:
+        if not self._dirty:
+            return
+        if at < self._next_cycle_ms:
+            if not self._cycle_due:
+                self._push(self._next_cycle_ms, _Kind.CYCLE, 0)
+                self._cycle_due = True
+            return
+        self._dirty = False
+        self._next_cycle_ms = at + self.settings.cycle_ms
+        self._deciding.run(at, self._start, with_held=self._holding.is_over(at))
+        look = self._holding.look_at_ms
+        if look is not None and (self._window_at is None or look < self._window_at):
+            self._push(look, _Kind.WINDOW, 0)
+            self._window_at = look
+
+    def _start(self, group: Group, waiting: Waiting, placed: Sequence[Placed]) -> None:
+        job, now = waiting.job, self.now_ms
+        self.pending.drop(group, waiting)
+        parts = tuple(Part.of(p) for p in placed)
+        for part in parts:
+            self.cluster.book(part)
+            self._on_node.setdefault(part.node, set()).add(job.job)
+        pull = max(pull_ms(job, part, self.cluster) for part in parts)
+        run = Running(job, waiting.attempt, parts, waiting.left_ms * PPM, now)
+        self.running[job.job] = run
+        if waiting.attempt == 1:
+            self.waits.started(job, now - job.submitted_ms)
+            self.waits.pulls.append(pull)
+        else:
+            self.waits.requeued.append(now - waiting.since_ms)
+        self._tell(
+            {
+                "at": now,
+                "event": Happened.PLACE,
+                "job": job.job,
+                "attempt": run.attempt,
+                "left_ms": waiting.left_ms,
+                "parts": [part_of(part) for part in parts],
+            }
+        )
+        if pull:
+            run.since_ms = now + pull
+            run.version += 1
+            self._push(now + pull, _Kind.END, job.job, run.version)
+        else:
+            self._begin(run)
+
+    def _begin(self, run: Running) -> None:
+        """The image is there: from now on it works."""
+        for part in run.parts:
+            image = run.job.request.image
+            if image is not None and not self.cluster.has_image(part.node, image):
+                self.cluster.add_image(part.node, image)
+        self._set_speed(run)
+        for node in {part.node for part in run.parts}:
+            self._respeed(node, but=run.job.job)
+
+    def _set_speed(self, run: Running) -> None:
+        speed = min(speed_ppm(run.job, part, self.cluster) for part in run.parts)
+        if speed == run.speed_ppm:
+            return
+        self.meter.busy -= run.busy
+        run.advance(self.now_ms)
+        run.speed_ppm = speed
+        run.version += 1
+        self.meter.busy += run.busy
+        self._push(run.end_ms(), _Kind.END, run.job.job, run.version)
+        self._tell({"at": self.now_ms, "event": Happened.SPEED, "job": run.job.job, "ppm": speed})
+
+    def _respeed(self, node: int, *, but: int | None = None) -> None:
+        """Reads of the node changed: the others on it run slower or faster."""
+        if self.cluster.hardware.read_mib_s is None:
+            return
+        for number in sorted(self._on_node.get(node, ())):
+            run = self.running[number]
+            if number != but and run.speed_ppm:
+                self._set_speed(run)
+
+    def _end(self, number: int, version: int) -> None:
+        run = self.running.get(number)
+        if run is None or run.version != version:
+            return
+        if not run.speed_ppm:
+            self._begin(run)
+            return
+        run.advance(self.now_ms)
+        self._leave(run)
+        self.work.completed += 1
+        self.work.done += run.milli * run.job.duration_ms
+        self._tell({"at": self.now_ms, "event": Happened.END, "job": number})
+
+    def _leave(self, run: Running) -> None:
+        del self.running[run.job.job]
+        self.meter.busy -= run.busy
+        for part in run.parts:
+            self.cluster.release(part)
+            self._on_node[part.node].discard(run.job.job)
+        for node in {part.node for part in run.parts}:
+            self._respeed(node)
+        self.pending.capacity_came_free()
+        self._dirty |= self.pending.count > 0
+
+    def _plan_failures(self) -> None:
+        if self.settings.failures is None:
+            return
+        nodes = [info.node for info in self.cluster.state.infos]
+        self._failures = Failures(self.settings.failures, nodes, seed=self.settings.seed)
+        for node in nodes:
+            self._push(self.now_ms + self._failures.next_failure_ms(node), _Kind.FAIL, node)
+
+    def _fail(self, node: int) -> None:
+        """All jobs of the node go back to the queue with what their last checkpoint kept."""
+        assert self._failures is not None
+        self._tell({"at": self.now_ms, "event": Happened.NODE_FAILED, "node": node})
+        for number in sorted(self._on_node.get(node, ())):
+            run = self.running[number]
+            if run.speed_ppm:
+                run.advance(self.now_ms)
+            every, done = run.job.checkpoint_ms, run.done_ms()
+            kept = done - done % every if every else 0
+            self._leave(run)
+            self.work.requeued += 1
+            self.work.lost += run.milli * (done - kept)
+            self._tell({"at": self.now_ms, "event": Happened.REQUEUE, "job": number, "kept_ms": kept})
+            self._enqueue(run.job, attempt=run.attempt + 1, left_ms=run.job.duration_ms - kept)
+        self.cluster.set_ready(node, "failed")
+        self._push(self.now_ms + self._failures.repair_ms(node), _Kind.REPAIR, node)
+
+    def _repair(self, node: int) -> None:
+        assert self._failures is not None
+        self.cluster.set_ready(node, None)
+        self._tell({"at": self.now_ms, "event": Happened.NODE_READY, "node": node})
+        self._push(self.now_ms + self._failures.next_failure_ms(node), _Kind.FAIL, node)
+        self.pending.capacity_came_free()
+        self._dirty |= self.pending.count > 0

@@ -1,0 +1,126 @@
+"""What a run showed, as one JSON object and as tables."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from scheduling.engine.types import PPM
+from scheduling.simulator.jobs import SIZE_CLASSES
+from scheduling.simulator.metrics import Integrals, energy_kwh, percent, percentiles
+from scheduling.simulator.replay import Replay
+
+_HOUR_MILLI_MS = 1000 * 3_600_000
+_WAITS = ("count", "mean_s", "p50_s", "p95_s", "p99_s", "max_s")
+
+
+def report_of(run: Replay, *, trace: str) -> dict[str, Any]:
+    """All figures of a finished run; unknown is null."""
+    whole, work = run.meter.whole, run.work
+    names = {queue.queue: queue.name for queue in run.settings.policy.queues}
+    waits = run.waits
+    everything: array[int] = array("q")
+    for values in waits.by_size.values():
+        everything.extend(values)
+    return {
+        "trace": trace,
+        "assumptions": _assumptions(run),
+        "nodes": run.cluster.nodes,
+        "devices": run.cluster.devices,
+        "span_h": round(whole.span_ms / 3_600_000, 3),
+        "plans": run.plans,
+        "jobs": {
+            "submitted": work.submitted,
+            "completed": work.completed,
+            "running": len(run.running),
+            "waiting": run.pending.count,
+            "requeued": work.requeued,
+        },
+        "utilisation": {"whole": _utilisation(whole), "while_arriving": _utilisation(run.meter.arriving)},
+        "waits": {
+            "all": percentiles(everything),
+            "by_size": {n: percentiles(waits.by_size[n]) for n in SIZE_CLASSES if n in waits.by_size},
+            "by_queue": {
+                names.get(queue, str(queue)): percentiles(waits.by_queue[queue])
+                for queue in sorted(waits.by_queue)
+            },
+            "image_pull": percentiles(waits.pulls),
+            "after_requeue": percentiles(waits.requeued),
+        },
+        "fragmentation": {
+            "free_on_shared_devices_percent": percent(whole.partial, whole.capacity),
+            "waiting_percent_of_time": percent(whole.waiting_ms, whole.span_ms),
+            "false_shortage_percent_of_time": percent(whole.false_shortage_ms, whole.span_ms),
+        },
+        "energy_kwh": energy_kwh(run.cluster, whole),
+        "output": _output(run),
+    }
+
+
+def tables(report: Mapping[str, Any]) -> str:
+    """The same for people."""
+    jobs, use = report["jobs"], report["utilisation"]
+    head = [
+        f"{report['trace']}: {report['nodes']} nodes, {report['devices']} devices, {report['span_h']} h,"
+        f" {report['plans']} plans",
+        "jobs: " + ", ".join(f"{count} {name}" for name, count in jobs.items()),
+        "",
+        _line("utilisation %", ("booked", "measured", "cores booked")),
+    ]
+    head += [_line(name, tuple(parts.values())) for name, parts in use.items()]
+    waits = report["waits"]
+    rows = {"all": waits["all"]}
+    rows |= {f"{name} devices": found for name, found in waits["by_size"].items()}
+    rows |= {f"queue {name}": found for name, found in waits["by_queue"].items()}
+    rows |= {"image pull": waits["image_pull"], "after requeue": waits["after_requeue"]}
+    body = ["", _line("waits, s", tuple(name.removesuffix("_s") for name in _WAITS))]
+    body += [_line(name, tuple(found[key] for key in _WAITS)) for name, found in rows.items()]
+    rest = {**report["fragmentation"], "energy_kwh": report["energy_kwh"], **report["output"]}
+    return "\n".join([*head, *body, "", *(f"{name}: {_cell(value)}" for name, value in rest.items())]) + "\n"
+
+
+def _assumptions(run: Replay) -> dict[str, Any]:
+    settings, hardware = run.settings, asdict(run.cluster.hardware)
+    valley = settings.valley
+    failures = settings.failures
+    return {
+        "order": settings.order.value,
+        "seed": settings.seed,
+        "cycle_ms": settings.cycle_ms,
+        "weights_ppm": {term.value: weight for term, weight in settings.policy.weights_ppm.items()},
+        "valley": None if valley is None else f"{valley.start:%H:%M}-{valley.end:%H:%M} {valley.zone.key}",
+        "failures": None if failures is None else asdict(failures),
+        "hardware": hardware,
+    }
+
+
+def _utilisation(sums: Integrals) -> dict[str, float | None]:
+    return {
+        "booked_percent": percent(sums.booked, sums.capacity),
+        "measured_percent": percent(sums.busy // PPM, sums.capacity),
+        "cores_booked_percent": percent(sums.booked_cores, sums.cores),
+    }
+
+
+def _output(run: Replay) -> dict[str, float | None]:
+    whole, work = run.meter.whole, run.work
+
+    def per(amount: int) -> float | None:
+        return None if not amount else round(work.done / amount, 6)
+
+    return {
+        "finished_device_hours": round(work.done / _HOUR_MILLI_MS, 3),
+        "lost_device_hours": round(work.lost / _HOUR_MILLI_MS, 3),
+        "finished_per_device_hour": per(whole.capacity),
+        "finished_per_booked_device_hour": per(whole.booked),
+    }
+
+
+def _line(name: str, cells: tuple[Any, ...]) -> str:
+    return f"{name:<18}" + "".join(f"{_cell(cell):>14}" for cell in cells)
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,165 @@
+"""A cluster's own history: JSON lines that `manage.py export_history` writes and the simulator reads.
+
+First `{"head": ...}`, then one `{"policy": ...}`, then `{"node": ...}` and `{"job": ...}` lines, in the
+engine's codec. Nodes carry no bookings: they are the cluster as it would be empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from scheduling.engine.codec import CodecError, decode, encode
+from scheduling.engine.types import PPM, EnginePolicy, NodeInfo, Request
+from scheduling.simulator.jobs import SimJob
+from scheduling.simulator.traces.errors import TraceError
+from scheduling.simulator.traces.files import open_text
+
+FORMAT = "headrace-history"
+VERSION = 1
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryHead:
+    """What the file is, and the time it covers (Unix ms)."""
+
+    from_ms: int
+    until_ms: int
+    format: str = FORMAT
+    version: int = VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryJob:
+    """One job that was submitted in that time. `duration_ms` is the time its processes ran over all attempts, None
+    when it never ran; with `running` it had not ended, and may run longer. `waited_ms` is how long it really
+    waited. Measured facts are None when nobody measured them.
+    """
+
+    job: int
+    queue: int
+    team: int
+    priority: int
+    submitted_ms: int
+    request: Request
+    duration_ms: int | None = None
+    waited_ms: int | None = None
+    running: bool = False
+    image_mib: int | None = None
+    cpu_need_milli: int | None = None
+    duty_ppm: int | None = None
+
+
+@dataclass(slots=True)
+class History:
+    """A whole file."""
+
+    head: HistoryHead
+    policy: EnginePolicy
+    nodes: list[NodeInfo] = field(default_factory=list)
+    jobs: list[HistoryJob] = field(default_factory=list)
+
+    def sim_jobs(self) -> list[SimJob]:
+        """Jobs with a known run time, in order of submission; the others cannot be replayed."""
+        known = [job for job in self.jobs if job.duration_ms is not None]
+        return [_sim_job(job) for job in sorted(known, key=lambda j: (j.submitted_ms, j.job))]
+
+
+def line(key: str, value: object) -> str:
+    """One line of the file."""
+    return f'{{"{key}":{encode(value)}}}\n'
+
+
+def read_history(path: Path) -> History:
+    """The whole file; TraceError with its line, field and the fix where it is wrong."""
+    lines = _lines(path)
+    first = next(lines, None)
+    if first is None or first[1] != "head":
+        raise TraceError(str(path), "does not start with a head", fix=_FIX_EXPORT, line=1)
+    head = _read(path, first, HistoryHead)
+    if (head.format, head.version) != (FORMAT, VERSION):
+        problem = f"is {head.format[:40]!r} version {head.version}, not {FORMAT} version {VERSION}"
+        raise TraceError(str(path), problem, fix=_FIX_EXPORT, line=1)
+    second = next(lines, None)
+    if second is None or second[1] != "policy":
+        raise TraceError(str(path), "has no policy in its second line", fix=_FIX_EXPORT, line=2)
+    found = History(head, _read(path, second, EnginePolicy))
+    seen: set[int] = set()
+    for each in lines:
+        if each[1] == "node":
+            found.nodes.append(_read(path, each, NodeInfo))
+        elif each[1] == "job":
+            found.jobs.append(_checked(path, each, seen))
+        else:
+            problem, fix = f"{each[1][:40]!r} is no kind of line", "use node or job"
+            raise TraceError(str(path), problem, fix=fix, line=each[0])
+    return found
+
+
+_FIX_EXPORT = "write it with `manage.py export_history`"
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str, Any]]:
+    with open_text(path) as text:
+        for number, raw in enumerate(text, start=1):
+            if not raw.strip():
+                continue
+            try:
+                found = json.loads(raw, parse_constant=_refuse_constant)
+            except ValueError as error:
+                raise TraceError(str(path), f"is no JSON ({error})", fix=_FIX_EXPORT, line=number) from error
+            if not isinstance(found, dict) or len(found) != 1:
+                problem = "is no object with one key"
+                raise TraceError(str(path), problem, fix=_FIX_EXPORT, line=number)
+            yield (number, *next(iter(found.items())))
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _read(path: Path, each: tuple[int, str, Any], kind: type[T]) -> T:
+    try:
+        return decode(kind, json.dumps(each[2]))
+    except CodecError as error:
+        where, _, problem = str(error).partition(": ")
+        fix = "correct the field or remove the line"
+        raise TraceError(str(path), problem, fix=fix, line=each[0], column=where) from error
+
+
+def _checked(path: Path, each: tuple[int, str, Any], seen: set[int]) -> HistoryJob:
+    job = _read(path, each, HistoryJob)
+    problems = {
+        "duration_ms": (job.duration_ms or 0) < 0,
+        "submitted_ms": job.submitted_ms < 0,
+        "image_mib": (job.image_mib or 0) < 0,
+        "cpu_need_milli": (job.cpu_need_milli or 0) < 0,
+        "duty_ppm": not 0 <= (job.duty_ppm or 0) <= PPM,
+        "job": job.job in seen,
+    }
+    seen.add(job.job)
+    for name, wrong in problems.items():
+        if wrong:
+            problem = "stands twice" if name == "job" else f"{getattr(job, name)} is out of range"
+            fix = "correct the field or remove the line"
+            raise TraceError(str(path), problem, fix=fix, line=each[0], column=f"HistoryJob.{name}")
+    return job
+
+
+def _sim_job(job: HistoryJob) -> SimJob:
+    return SimJob(
+        job=job.job,
+        queue=job.queue,
+        submitted_ms=job.submitted_ms,
+        duration_ms=job.duration_ms or 0,
+        request=job.request,
+        team=job.team,
+        priority=job.priority,
+        image_mib=job.image_mib or 0,
+        cpu_need_milli=job.cpu_need_milli,
+        duty_ppm=PPM if job.duty_ppm is None else job.duty_ppm,
+    )
