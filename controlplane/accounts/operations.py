@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +13,7 @@ from rest_framework.request import Request
 
 from controlplane.accounts.audit import record
 from controlplane.accounts.models import ApiToken, Membership, Role, Team, TeamRole, User
+from controlplane.accounts.passwords import new_password, revoke_all_tokens
 from controlplane.accounts.scoping import signed_in
 from controlplane.base.problems import Fault, FieldError, Problem, fault, invalid
 
@@ -38,11 +38,6 @@ class NewToken:
     secret: str
 
 
-def new_password() -> str:
-    """Four groups that can be read aloud and typed, 96 bits in all."""
-    return "-".join(secrets.token_hex(3) for _group in range(4))
-
-
 def make_user(request: Request, fields: Mapping[str, Any]) -> NewUser:
     """A new account; 409 `username-taken` or `email-taken`."""
     chosen = fields.get("password")
@@ -56,7 +51,9 @@ def make_user(request: Request, fields: Mapping[str, Any]) -> NewUser:
 
 
 def edit_user(request: Request, user: User, *, fields: Mapping[str, Any]) -> User:
-    """Change an account; 409 `last-admin` when nobody would be left to administer."""
+    """Change an account; 409 `last-admin` when nobody would be left to administer. A new password ends all sessions,
+    since they are signed with it.
+    """
     columns = _columns(fields)
     with transaction.atomic():
         # All admins are locked so that two cannot depose each other at once.
@@ -69,7 +66,13 @@ def edit_user(request: Request, user: User, *, fields: Mapping[str, Any]) -> Use
         if "password" in fields:
             user.set_password(fields["password"])
         _save_user(user, [*columns, *(["password"] if "password" in fields else [])])
-        record(request, "user-edit", target=user, details=_without_password(fields))
+        revoked = revoke_all_tokens(user) if fields.get("revoke_tokens") else 0
+        record(
+            request,
+            "user-edit",
+            target=user,
+            details={**_without_password(fields), "tokens_revoked": revoked},
+        )
     return user
 
 

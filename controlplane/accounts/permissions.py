@@ -27,6 +27,7 @@ class Action(StrEnum):
 
     ME_READ = "me-read"
     ME_EDIT = "me-edit"
+    ME_PASSWORD = "me-password"
     TOKEN_READ = "token-read"
     TOKEN_CREATE = "token-create"
     TOKEN_REVOKE = "token-revoke"
@@ -49,6 +50,7 @@ class Action(StrEnum):
     NODE_OPERATE = "node-operate"
     NODE_OBEY = "node-obey"
     NODE_ENROL = "node-enrol"
+    NODE_TAKEOVER = "node-takeover"
     DEVICE_OPERATE = "device-operate"
     MAP_READ = "map-read"
     OVERVIEW_READ = "overview-read"
@@ -70,11 +72,14 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may; `scope` is what a token needs on top (None: never by token); `own` limits members to what they own."""
+    """Who may; `scope` is what a token needs on top (None: never by token; `whole`: all scopes, and no team);
+    `own` limits members to what they own.
+    """
 
     grades: frozenset[Grade]
     scope: Scope | None
     own: bool = False
+    whole: bool = False
 
 
 EVERYBODY = frozenset(Grade)
@@ -85,6 +90,8 @@ ADMINS = frozenset({Grade.ADMIN})
 PERMISSIONS: dict[Action, Rule] = {
     Action.ME_READ: Rule(EVERYBODY, Scope.READ),
     Action.ME_EDIT: Rule(EVERYBODY, Scope.WRITE),
+    # Who knows the password rules the account: no token that may less than its owner gets near it.
+    Action.ME_PASSWORD: Rule(EVERYBODY, Scope.WRITE, whole=True),
     Action.TOKEN_READ: Rule(EVERYBODY, Scope.READ),
     # A token that could make tokens could widen itself.
     Action.TOKEN_CREATE: Rule(EVERYBODY, None),
@@ -109,6 +116,8 @@ PERMISSIONS: dict[Action, Rule] = {
     # What a restored backup says of a node may end jobs that the backup does not know.
     Action.NODE_OBEY: Rule(ADMINS, Scope.WRITE),
     Action.NODE_ENROL: Rule(OPERATORS, Scope.WRITE),
+    # Whoever holds such a token becomes a node that others know, without its old token.
+    Action.NODE_TAKEOVER: Rule(ADMINS, Scope.WRITE),
     Action.DEVICE_OPERATE: Rule(OPERATORS, Scope.WRITE),
     Action.MAP_READ: Rule(EVERYBODY, Scope.READ),
     Action.OVERVIEW_READ: Rule(EVERYBODY, Scope.READ),
@@ -172,6 +181,8 @@ def allows(user: Caller, action: Action, *, team: Team | None = None, owner: Mod
 
 def _token_allows(token: ApiToken, rule: Rule, team: Team | None) -> bool:
     if rule.scope is None or rule.scope not in token.scopes:
+        return False
+    if rule.whole and (token.team_id is not None or set(token.scopes) < set(Scope)):
         return False
     return token.team_id is None or team is None or token.team_id == team.pk
 

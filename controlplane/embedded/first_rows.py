@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.db import transaction
 
 from controlplane.accounts.models import Membership, Role, Team, TeamRole, User
-from controlplane.accounts.operations import new_password
+from controlplane.accounts.passwords import new_password
 from controlplane.base import clock
 from controlplane.base.models import Cluster
 from controlplane.embedded.state import StateFolder, write_private

@@ -12,12 +12,14 @@ from rest_framework.exceptions import AuthenticationFailed
 from controlplane.accounts.authentication import TokenAuthentication
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import Action, allows
-from controlplane.realtime.origin import is_own_origin
+from controlplane.realtime.origin import is_own_host, is_own_origin
 
 
 async def caller_of(scope: Mapping[str, Any]) -> User | None:
     """The user, or None for nobody who may listen. A cookie counts only from our own origin, a token from anywhere."""
     headers = _headers(scope)
+    if not is_own_host(headers.get("host"), settings.ALLOWED_HOSTS):
+        return None
     scheme, _sep, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token:
         return await database_sync_to_async(_by_token)(token.strip())

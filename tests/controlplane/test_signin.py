@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.core.cache import cache
 from django.test import Client
+from pytest_django import Settings
 
-from controlplane.accounts.models import AuditEntry, User
-from tests.controlplane.conftest import PASSWORD
+from controlplane.accounts.models import ApiToken, AuditEntry, Scope, Team, User
+from tests.controlplane.conftest import PASSWORD, client_of, token_client
 
 LOGIN, SESSION = "/_allauth/browser/v1/auth/login", "/_allauth/browser/v1/auth/session"
 
@@ -63,12 +64,29 @@ def test_guessing_from_one_address_is_slowed_down_and_locks_nobody_else_out(
     for number in range(22):
         post(browser, LOGIN, {"username": "mel", "password": f"guess-{number}"})
     right = post(browser, LOGIN, {"username": "mel", "password": PASSWORD})
-    assert right.status_code in (400, 429), (
-        "the right password must not get through while guessing is limited"
-    )
+    assert right.status_code == 429, "the right password must not get through while guessing is limited"
+    assert (right.json()["code"], right["Retry-After"]) == ("throttled", "60")
+    assert right["Content-Type"] == "application/problem+json"
     elsewhere = Client(enforce_csrf_checks=True, REMOTE_ADDR="192.0.2.7")
     elsewhere.get("/api/v1/me")
     assert post(elsewhere, LOGIN, {"username": "mel", "password": PASSWORD}).status_code == 200
+
+
+def test_guessing_at_one_account_from_everywhere_says_when_to_come_back(
+    browser: Client, member: User, settings: Settings
+) -> None:
+    settings.ACCOUNT_RATE_LIMITS = {**settings.ACCOUNT_RATE_LIMITS, "login_failed": "20/m/ip,2/5m/key"}
+    for number in range(2):
+        post(browser, LOGIN, {"username": "mel", "password": f"guess-{number}"})
+    answer = post(browser, LOGIN, {"username": "mel", "password": PASSWORD})
+    assert (answer.status_code, answer["Retry-After"]) == (429, "300")
+
+
+def test_signing_in_over_and_over_is_slowed_down(browser: Client, member: User, settings: Settings) -> None:
+    settings.ACCOUNT_RATE_LIMITS = {**settings.ACCOUNT_RATE_LIMITS, "login": "1/m/ip"}
+    post(browser, LOGIN, {"username": "mel", "password": "guess"})
+    answer = post(browser, LOGIN, {"username": "mel", "password": PASSWORD})
+    assert (answer.status_code, answer.json()["code"], answer["Retry-After"]) == (429, "throttled", "60")
 
 
 @pytest.mark.parametrize(
@@ -99,3 +117,85 @@ def test_a_changed_password_ends_other_sessions(browser: Client, member: User) -
     member.set_password("another-good-one")
     member.save(update_fields=["password"])
     assert browser.get("/api/v1/me").status_code == 401
+
+
+CHANGE = {"current": PASSWORD, "new": "another-good-one"}
+
+
+@pytest.fixture
+def _uncounted(db: None) -> None:
+    cache.clear()
+
+
+def test_people_change_their_own_password_and_other_sessions_end(browser: Client, member: User) -> None:
+    post(browser, LOGIN, {"username": "mel", "password": PASSWORD})
+    elsewhere, robot = client_of(member), token_client(member)
+    answer = post(browser, "/api/v1/me/password", CHANGE)
+    assert (answer.status_code, answer.json()) == (200, {"tokens_revoked": 0})
+    member.refresh_from_db()
+    assert member.check_password(CHANGE["new"])
+    assert [c.get("/api/v1/me").status_code for c in (browser, elsewhere, robot)] == [200, 401, 200]
+    entry = AuditEntry.objects.get(action="password-change")
+    assert (entry.actor_name, entry.details) == ("mel", {"tokens_revoked": 0})
+    assert CHANGE["new"] not in str(list(AuditEntry.objects.values()))
+
+
+@pytest.mark.usefixtures("_uncounted")
+def test_tokens_end_with_the_password_when_asked(member: User, lead: User) -> None:
+    robot, other = token_client(member), token_client(lead)
+    answer = client_of(member).post("/api/v1/me/password", {**CHANGE, "revoke_tokens": True}, format="json")
+    assert answer.json() == {"tokens_revoked": 1}
+    assert [c.get("/api/v1/me").status_code for c in (robot, other)] == [401, 200]
+
+
+@pytest.mark.usefixtures("_uncounted")
+@pytest.mark.parametrize(
+    ("change", "field", "code"),
+    [
+        ({"current": "wrong"}, "current", "wrong-password"),
+        ({"new": "short"}, "new", "weak-password"),
+        ({"new": "mel@example.com"}, "new", "weak-password"),
+        ({"new": None}, "new", "null"),
+    ],
+)
+def test_a_bad_change_of_password_names_the_field(member: User, change: dict, field: str, code: str) -> None:
+    answer = client_of(member).post("/api/v1/me/password", {**CHANGE, **change}, format="json")
+    faults = {(fault["field"], fault["code"]) for fault in answer.json()["errors"]}
+    assert (answer.status_code, faults) == (400, {(field, code)})
+    member.refresh_from_db()
+    assert member.check_password(PASSWORD)
+    assert AuditEntry.objects.filter(action="password-change-failed").exists() == (field == "current")
+
+
+@pytest.mark.usefixtures("_uncounted")
+def test_guessing_in_an_open_session_is_slowed_down(member: User) -> None:
+    client = client_of(member)
+    guess = {**CHANGE, "current": "guess"}
+    answers = [client.post("/api/v1/me/password", guess, format="json") for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [400] * 5 + [429]
+    assert answers[-1]["Retry-After"] == "60"
+    assert client.post("/api/v1/me/password", CHANGE, format="json").status_code == 429
+
+
+@pytest.mark.usefixtures("_uncounted")
+def test_only_a_token_that_may_all_changes_the_password(member: User, team: Team) -> None:
+    for client in (token_client(member, Scope.READ, Scope.WRITE), token_client(member, team=team)):
+        assert client.post("/api/v1/me/password", CHANGE, format="json").status_code == 403
+    assert token_client(member).post("/api/v1/me/password", CHANGE, format="json").status_code == 200
+
+
+def test_a_reset_by_an_admin_ends_sessions_and_when_asked_tokens(admin: User, member: User) -> None:
+    session, robot = client_of(member), token_client(member)
+    address, boss = f"/api/v1/users/{member.pk}", client_of(admin)
+    assert boss.patch(address, {"password": "another-good-one"}, format="json").status_code == 200
+    assert [c.get("/api/v1/me").status_code for c in (session, robot)] == [401, 200]
+    boss.patch(address, {"password": "yet-another-one", "revoke_tokens": True}, format="json")
+    assert robot.get("/api/v1/me").status_code == 401 and not ApiToken.objects.exists()
+    assert AuditEntry.objects.filter(action="user-edit").latest("id").details["tokens_revoked"] == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
+def test_an_unknown_address_is_not_found_by_any_method(db: None, method: str) -> None:
+    client = Client(enforce_csrf_checks=True, headers={"Authorization": "Bearer hr_x"})
+    answer = client.generic(method, "/api/v1/no-such-thing", b"{}", content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not-found")

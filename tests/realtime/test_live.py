@@ -79,6 +79,15 @@ async def test_a_token_that_may_read_listens_and_others_do_not():
         assert not socket.connected
 
 
+@pytest.mark.parametrize("host", [b"evil.example", b"", b"evil.example:8000", b"localhost.evil.example"])
+async def test_another_host_is_refused_whoever_asks(host):
+    token = await database_sync_to_async(api_token)(["read"])
+    socket = await open_socket(
+        (b"host", host), (b"authorization", b"Bearer " + token), app=LiveConsumer.as_asgi()
+    )
+    assert not socket.connected and socket.code == 4401
+
+
 async def test_a_burst_is_coalesced_and_a_flood_becomes_a_resync(monkeypatch):
     monkeypatch.setattr(consumer, "INTERVAL_S", 0.5)
     cookie = await database_sync_to_async(session_cookie)()

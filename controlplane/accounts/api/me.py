@@ -17,11 +17,14 @@ from controlplane.accounts import operations
 from controlplane.accounts.api.serializers import (
     MeEditSerializer,
     MeSerializer,
+    PasswordChangedSerializer,
+    PasswordChangeSerializer,
     TokenMadeSerializer,
     TokenMakeSerializer,
     TokenSerializer,
 )
 from controlplane.accounts.models import ApiToken, User
+from controlplane.accounts.passwords import change_own_password
 from controlplane.accounts.permissions import Action, allows, permissions_by_method, token_of
 from controlplane.accounts.scoping import signed_in, visible_teams
 from controlplane.base.api import PAGE_PARAMETERS, page, page_of, read_body
@@ -63,6 +66,20 @@ class MeView(APIView):
         body = read_body(request, MeEditSerializer)
         operations.edit_me(signed_in(request), language=body["language"])
         return Response(MeSerializer(describe(signed_in(request))).data)
+
+
+class PasswordView(APIView):
+    """The caller's password."""
+
+    permission_classes = [permissions_by_method(POST=Action.ME_PASSWORD)]
+
+    @extend_schema(
+        operation_id="me_password", request=PasswordChangeSerializer, responses=PasswordChangedSerializer
+    )
+    def post(self, request: Request) -> Response:
+        body = read_body(request, PasswordChangeSerializer)
+        revoked = change_own_password(request, signed_in(request), **body)
+        return Response(PasswordChangedSerializer({"tokens_revoked": revoked}).data)
 
 
 class TokensView(APIView):

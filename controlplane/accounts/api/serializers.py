@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError as DjangoValidationError
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from controlplane.accounts.models import Role, Scope, TeamRole
+from controlplane.accounts.passwords import weaknesses
 from controlplane.accounts.permissions import Action
 from controlplane.base.api import SecretField, StrictSerializer
 from controlplane.base.problems import Fault
@@ -56,9 +55,23 @@ class MeSerializer(serializers.Serializer):
 
 
 class MeEditSerializer(StrictSerializer):
-    """What people may change of themselves here; passwords change through sign-in."""
+    """What people may change of themselves here."""
 
     language = serializers.ChoiceField(choices=LANGUAGES, allow_null=True)
+
+
+class PasswordChangeSerializer(StrictSerializer):
+    """A new password of one's own; with `revoke_tokens` all tokens of the account end as well."""
+
+    current = SecretField()
+    new = SecretField()
+    revoke_tokens = serializers.BooleanField(default=False)
+
+
+class PasswordChangedSerializer(serializers.Serializer):
+    """All other sessions have ended; `tokens_revoked` counts the tokens that did, too."""
+
+    tokens_revoked = serializers.IntegerField()
 
 
 class UserSerializer(serializers.Serializer):
@@ -93,17 +106,19 @@ class UserFieldsSerializer(StrictSerializer):
     password = SecretField(required=False)
 
     def validate_password(self, password: str) -> str:
-        try:
-            validate_password(password)
-        except DjangoValidationError as error:
-            raise serializers.ValidationError(error.messages, code=Fault.WEAK_PASSWORD) from None
+        weak = weaknesses(password)
+        if weak:
+            raise serializers.ValidationError(weak, code=Fault.WEAK_PASSWORD)
         return password
 
 
 class UserEditSerializer(UserFieldsSerializer):
-    """What administrators may change of an account; a closed one (active: false) is out at once."""
+    """What administrators may change of an account; a closed one (active: false) is out at once, and a new
+    password ends all sessions.
+    """
 
     active = serializers.BooleanField(required=False)
+    revoke_tokens = serializers.BooleanField(required=False, help_text="All tokens of the account end.")
 
 
 class UserMakeSerializer(UserFieldsSerializer):

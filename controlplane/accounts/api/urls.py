@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from controlplane.accounts.api.me import MeView, TokensView, TokenView
+from controlplane.accounts.api.me import MeView, PasswordView, TokensView, TokenView
 from controlplane.accounts.api.teams import MembersView, MemberView, TeamsView, TeamView
 from controlplane.accounts.api.trail import AuditView
 from controlplane.accounts.api.users import UsersView, UserView
@@ -24,6 +24,7 @@ register_converter(UsernameConverter, "username")
 
 urlpatterns = [
     path("me", MeView.as_view()),
+    path("me/password", PasswordView.as_view()),
     path("tokens", TokensView.as_view()),
     path("tokens/<int:token_id>", TokenView.as_view()),
     path("users", UsersView.as_view()),
