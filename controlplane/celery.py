@@ -25,6 +25,7 @@ BEAT = (
     ("scheduling.tasks.run_cycle", 5),
     ("scheduling.tasks.declare_lost", 10),
     ("inventory.tasks.flush_telemetry", 2),
+    ("scheduling.tasks.expect", 300),
     ("scheduling.tasks.prune", 3600),
     ("inventory.tasks.probe_cycle", PROBE_INTERVAL_S),
 )

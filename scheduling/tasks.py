@@ -9,6 +9,7 @@ from celery import shared_task
 
 from controlplane.policy.active import active_policy
 from scheduling.cycle import run_cycles
+from scheduling.expected import refresh_expected
 from scheduling.losses import declare_lost_nodes
 from scheduling.upkeep import prune_old
 
@@ -28,6 +29,12 @@ def run_cycle() -> None:
 def declare_lost() -> None:
     """Give up the placements of nodes that are lost."""
     declare_lost_nodes()
+
+
+@shared_task(name="scheduling.tasks.expect")
+def expect() -> None:
+    """Count anew which jobs are to be expected."""
+    refresh_expected()
 
 
 @shared_task(name="scheduling.tasks.prune")

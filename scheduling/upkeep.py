@@ -14,7 +14,7 @@ from controlplane.alerts.models import Alert
 from controlplane.base import clock
 from controlplane.policy.document import Retention
 from queues.models import IdempotencyKey
-from scheduling.models import DEAD_PHASES, Cycle, Decision, LogChunk, Outcome, Placement
+from scheduling.models import DEAD_PHASES, Cycle, Decision, LogChunk, Outcome, Placement, Pulse
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +44,7 @@ def _old(kept: Retention, now: datetime) -> dict[str, QuerySet]:
         "stale_decisions": stale.filter(at__lt=_days_ago(now, kept.stale_decisions_days)),
         # The cycles behind score sheets stay with them.
         "cycles": cycles.exclude(Exists(Decision.objects.filter(cycle=OuterRef("pk")))),
+        "pulses": Pulse.objects.filter(minute__lt=_days_ago(now, kept.cycles_days)),
         "idempotency_keys": IdempotencyKey.objects.filter(
             created_at__lt=_days_ago(now, kept.idempotency_keys_days)
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
@@ -145,8 +146,9 @@ class CancelView(APIView):
         job = find_job(request, job_id)
         require(signed_in(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
         read_body(request, EmptySerializer)
-        if cancel_job(job.pk, actor=signed_in(request).username):
-            audit.record(request, "job-cancel", target=job)
+        with transaction.atomic():
+            if cancel_job(job.pk, actor=signed_in(request).username):
+                audit.record(request, "job-cancel", target=job)
         return Response(JobSerializer(job_view(find_job(request, job_id))).data)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from queues.models import ExitClass, Intent, JobStatus
+from scheduling.estimates import Basis
 from scheduling.models import Phase
 
 
@@ -219,11 +220,11 @@ class PictureSerializer(serializers.Serializer):
 
 class EstimateSerializer(serializers.Serializer):
     """When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node. `basis` says
-    where their expected ends are from; jobs of foreign teams are not named.
+    where their expected ends are from.
     """
 
     at = serializers.DateTimeField()
-    basis = serializers.ChoiceField(choices=["time-limit", "history", "mixed"])
+    basis = serializers.ChoiceField(choices=[basis.value for basis in Basis])
     node = serializers.IntegerField()
     node_name = serializers.CharField()
     after_jobs = serializers.ListField(child=serializers.IntegerField())

@@ -8,6 +8,7 @@ from queues.spec import JobSpec, encode_spec
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import plan
 from scheduling.engine.types import PendingJob, Placed, Plan
+from scheduling.expected import expected_jobs
 from scheduling.requests import request_of
 from scheduling.selectors.explanations import EMPTY, explain_refusal, placed_view
 from scheduling.selectors.live import Live, live_view, node_names
@@ -42,7 +43,15 @@ def _plan(live: Live, job: PendingJob) -> Plan:
     place = order.index(job)
     ahead = order[: min(place, MOST_AHEAD)]
     jobs = [*ahead, *order[place:]]
-    return plan(live.state, jobs, live.policy.engine, now_ms=live.now_ms, seed=0, limit=len(ahead) + 1)
+    return plan(
+        live.state,
+        jobs,
+        live.policy.engine,
+        now_ms=live.now_ms,
+        seed=0,
+        expected=expected_jobs(),
+        limit=len(ahead) + 1,
+    )
 
 
 def _placement(placed: Placed) -> dict[str, Any]:

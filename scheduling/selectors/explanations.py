@@ -26,6 +26,7 @@ from scheduling.engine.types import (
     Request,
     TermScore,
 )
+from scheduling.estimates import estimate_view
 from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.requests import pending_job
 from scheduling.selectors.jobs import device_part
@@ -65,7 +66,7 @@ def _explain_pending(job: Job) -> dict[str, Any]:
     refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
     view = explain_refusal(live_view(), refusal, pending_job(job), spec)
     if paused:
-        view["sentence"] = plain_sentence("paused").as_json()
+        view |= {"sentence": plain_sentence("paused").as_json(), "estimate": None}
     # The reason belongs to the shape and may be older than this job.
     waits_since = job.pending_since or job.submitted_at
     return {
@@ -89,7 +90,15 @@ def explain_refusal(live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec
         "near": [_near(near, names) for near in found.near],
         "changes": [_change(one, spec, names[one.node]) for one in found.changes],
         "picture": _picture(live, found, job.request),
+        "estimate": _estimate(live, found, job),
     }
+
+
+def _estimate(live: Live, found: Explanation, job: PendingJob) -> dict[str, Any] | None:
+    """When it could start; there is nothing to wait for where it fits now."""
+    if found.code is None:
+        return None
+    return estimate_view(live.state, job, live.policy.engine, now_ms=live.now_ms)
 
 
 def _names(live: Live, found: Explanation) -> dict[int, str]:

@@ -1,0 +1,117 @@
+"""When waiting jobs could start: the expected ends of the placements that run, and what they would make room for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.db import connection
+
+from controlplane.base import clock
+from queues.models import JobStatus
+from scheduling.engine.estimate import Release, estimate_start
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import EnginePolicy, PendingJob, SliceChoice
+from scheduling.models import LIVE_PHASES, Placement
+
+HISTORY = timedelta(days=14)
+# The middle one of how long jobs of this team, queue and name ran until they succeeded.
+RUN_TIMES = """
+SELECT job.team_id, job.queue_id, job.name,
+       percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM job.finished_at - job.started_at))
+FROM queues_job AS job
+JOIN unnest(%(teams)s::bigint[], %(queues)s::bigint[], %(names)s::text[]) AS wanted (team_id, queue_id, name)
+  USING (team_id, queue_id, name)
+WHERE job.finished_at >= %(since)s AND job.status = %(status)s AND job.started_at IS NOT NULL
+GROUP BY 1, 2, 3
+"""
+Kind = tuple[int, int, str]
+
+
+class Basis(StrEnum):
+    """Where an expected end is from."""
+
+    TIME_LIMIT = "time-limit"
+    HISTORY = "history"
+    MIXED = "mixed"
+
+
+@dataclass(frozen=True)
+class ExpectedEnd:
+    """The end of one running placement."""
+
+    job: int
+    basis: Basis
+    release: Release
+
+
+def estimate_view(
+    state: ClusterState, job: PendingJob, policy: EnginePolicy, *, now_ms: int
+) -> dict[str, Any] | None:
+    """When the job could start, where, and after which jobs; None when no known end would start it. Three queries."""
+    ends = expected_ends()
+    found = estimate_start(state, job, policy, [end.release for end in ends], now_ms=now_ms)
+    if found is None or not found.releases:
+        return None
+    after = [ends[index] for index in found.releases]
+    bases = {end.basis for end in after}
+    return {
+        "at": clock.from_ms(found.at_ms),
+        "basis": bases.pop() if len(bases) == 1 else Basis.MIXED,
+        "node": found.node,
+        "node_name": state.info(found.node).name,
+        "after_jobs": [end.job for end in after],
+    }
+
+
+def expected_ends() -> list[ExpectedEnd]:
+    """The placements whose end is known, in order of id: its time limit, else how long such jobs usually run. One that
+    runs longer than they do is not known.
+    """
+    live = Placement.objects.filter(phase__in=LIVE_PHASES).select_related("job").defer("job__shape")
+    placements = list(live.prefetch_related("slices").order_by("pk"))
+    unlimited = [one for one in placements if one.job.spec.get("time_limit_s") is None]
+    usual = _usual_run_times({_kind(one) for one in unlimited}) if unlimited else {}
+    found = (_end(one, usual, clock.now()) for one in placements)
+    return [end for end in found if end is not None]
+
+
+def _kind(placement: Placement) -> Kind:
+    return placement.job.team_id, placement.job.queue_id, placement.job.name
+
+
+def _usual_run_times(kinds: Iterable[Kind]) -> Mapping[Kind, timedelta]:
+    teams, queues, names = zip(*sorted(kinds), strict=True)
+    wanted = {"teams": list(teams), "queues": list(queues), "names": list(names)}
+    params: dict[str, Any] = {**wanted, "since": clock.now() - HISTORY, "status": JobStatus.SUCCEEDED}
+    with connection.cursor() as cursor:
+        cursor.execute(RUN_TIMES, params)
+        return {(t, q, n): timedelta(seconds=float(ran)) for t, q, n, ran in cursor.fetchall()}
+
+
+def _end(placement: Placement, usual: Mapping[Kind, timedelta], now: datetime) -> ExpectedEnd | None:
+    started = placement.running_at or placement.assigned_at
+    limit_s, usually = placement.job.spec.get("time_limit_s"), usual.get(_kind(placement))
+    if limit_s is not None:
+        return _expected(placement, started + timedelta(seconds=limit_s), Basis.TIME_LIMIT)
+    if usually is not None and started + usually > now:
+        return _expected(placement, started + usually, Basis.HISTORY)
+    return None
+
+
+def _expected(placement: Placement, at: datetime, basis: Basis) -> ExpectedEnd:
+    slices: Sequence[SliceChoice] = [
+        SliceChoice(part.device_id, part.memory_mib, part.compute_milli) for part in placement.slices.all()
+    ]
+    release = Release(
+        at_ms=clock.to_ms(at),
+        node=placement.node_id,
+        slices=tuple(slices),
+        cpus=tuple(placement.cpus),
+        host_memory_mib=placement.host_memory_mib,
+        read_bandwidth_mib_s=placement.read_bandwidth_mib_s,
+    )
+    return ExpectedEnd(placement.job_id, basis, release)

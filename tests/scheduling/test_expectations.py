@@ -1,0 +1,134 @@
+"""Expected jobs from history, and when a waiting job could start."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from controlplane.base import clock
+from queues.models import Job, JobStatus
+from queues.submission import Submission, accept, unsaved_job
+from scheduling import cycle, expected
+from scheduling.models import ExpectedJobs, Placement, Recording
+from scheduling.recordings import load
+from scheduling.selectors.explanations import explain_job
+from scheduling.tasks import expect
+from tests.scheduling import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def user():
+    make.make_queues()
+    return make.make_user(team=make.make_team())
+
+
+def ended(user, *, ran_s: float, ago: timedelta = timedelta(hours=1), **changes) -> Job:
+    """A job that ran so long and ended."""
+    job = unsaved_job(accept(Submission(user, make.body(**changes))), user)
+    at = clock.now() - ago
+    job.submitted_at = job.started_at = at - timedelta(seconds=ran_s)
+    job.status, job.finished_at, job.pending_since = JobStatus.SUCCEEDED, at, None
+    job.save(force_insert=True)
+    return job
+
+
+def run(user, **changes) -> Placement:
+    """A job that runs."""
+    job = make.make_job(user, **changes)
+    make.run_cycle()
+    placement = Placement.objects.select_related("node").get(job=job)
+    make.report(placement.node, make.started(placement))
+    placement.refresh_from_db()
+    return placement
+
+
+def estimate(job: Job):
+    return explain_job(Job.objects.get(pk=job.pk))["estimate"]
+
+
+def test_the_most_frequent_requests_are_expected(user):
+    for number in range(15):
+        for _ in range(number + 1):
+            ended(user, ran_s=1, resources={"cores": number + 1}, priority=number, datasets=["a"])
+    ended(user, ran_s=1, resources={"cores": 15}, queue="offline")
+    ended(user, ran_s=1, ago=timedelta(days=15), resources={"cores": 1})
+    expect()
+    found = expected.expected_jobs()
+    assert [(one.request.cores, one.weight) for one in found] == [
+        (n, n + (n == 15)) for n in range(15, 3, -1)
+    ]
+    assert {one.request.datasets for one in found} == {()}
+    assert ExpectedJobs.objects.count() == 1
+
+
+def test_a_recording_holds_what_was_expected(user):
+    make.make_node()
+    worker = cycle.Worker()
+    for _ in range(2):
+        make.make_job(user, resources={"cores": 3})
+        expect()
+        make.run_cycle(worker)
+    first, second = (load(row.pk) for row in Recording.objects.order_by("pk"))
+    assert [one.weight for one in first.expected] == [1] and [one.weight for one in second.expected] == [2]
+
+
+def test_without_history_nothing_particular_is_expected(user):
+    assert expected.expected_jobs() == () and expected.refresh_expected() == 0
+    assert expected.expected_jobs() == ()
+
+
+def test_a_time_limit_says_when_a_job_could_start(user):
+    make.make_device(make.make_node("alpha"))
+    running = run(user, resources={"devices": 1}, time_limit_s=600)
+    waits = make.make_job(user, resources={"devices": 1})
+    make.run_cycle()
+    found = estimate(waits)
+    assert running.running_at is not None
+    assert found == {
+        "at": clock.from_ms(clock.to_ms(running.running_at + timedelta(seconds=600))),
+        "basis": "time-limit",
+        "node": running.node_id,
+        "node_name": "alpha",
+        "after_jobs": [running.job_id],
+    }
+
+
+def test_history_speaks_where_there_is_no_limit(user):
+    make.make_device(make.make_node())
+    for ran_s in (100, 5000, 10_000):
+        ended(user, ran_s=ran_s, name="train")
+    ended(user, ran_s=1, name="train", queue="offline")
+    ended(user, ran_s=1, name="other")
+    running = run(user, name="train", resources={"devices": 1})
+    waits = make.make_job(user, resources={"devices": 1})
+    make.run_cycle()
+    found = estimate(waits)
+    assert found["basis"] == "history" and found["after_jobs"] == [running.job_id]
+    assert clock.to_ms(found["at"]) - clock.to_ms(running.running_at) == 5_000_000
+    Placement.objects.update(running_at=clock.now() - timedelta(seconds=5001))
+    assert estimate(waits) is None, "it runs longer than such jobs do, so nobody knows"
+
+
+def test_ends_of_both_kinds_are_mixed(user):
+    node = make.make_node()
+    for index in range(2):
+        make.make_device(node, index=index)
+    ended(user, ran_s=5000, name="train")
+    first = run(user, name="train", resources={"devices": 1})
+    second = run(user, resources={"devices": 1}, time_limit_s=60)
+    waits = make.make_job(user, resources={"devices": 2})
+    make.run_cycle()
+    found = estimate(waits)
+    assert found["basis"] == "mixed" and set(found["after_jobs"]) == {first.job_id, second.job_id}
+
+
+@pytest.mark.parametrize("resources", [{"devices": 1}, {"devices": 99}])
+def test_what_no_known_end_starts_has_no_estimate(user, resources):
+    make.make_device(make.make_node())
+    run(user, resources={"devices": 1})
+    waits = make.make_job(user, resources=resources)
+    make.run_cycle()
+    assert estimate(waits) is None
