@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from controlplane.settings.patience import PatientConnection
+
+# Who finds all connections busy is told to come back after the time-out (seconds).
+POOL = {"min_size": 1, "max_size": 20, "timeout": 3, "connection_class": PatientConnection}
+
 
 def database_from_url(url: str) -> dict[str, Any]:
     """Django's DATABASES entry for `postgres://user:password@host:port/name?host=/socket`; ValueError otherwise."""
@@ -23,5 +28,5 @@ def database_from_url(url: str) -> dict[str, Any]:
         "CONN_MAX_AGE": 0,
         # A restarted server leaves dead connections in the pool: they are tried before they are lent.
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": 20, "timeout": 3}, "connect_timeout": 3, **query},
+        "OPTIONS": {"pool": POOL, "connect_timeout": 3, **query},
     }

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from controlplane.base import clock
@@ -144,6 +146,56 @@ def test_without_valkey_work_goes_on_and_sign_in_is_closed(site: Any, how: signa
             processes["valkey"].wait()
             processes["valkey"] = found.start(found.valkey)
     assert wait_until(lambda: sign_in(found).status_code == 200, timeout_s=PATIENCE_S)
+
+
+def stop_all(postmaster_pid: int, how: signal.Signals) -> None:
+    """The server with all of its processes."""
+    children = [
+        int(stat.parent.name)
+        for stat in Path("/proc").glob("[0-9]*/stat")
+        if parent_of(stat) == postmaster_pid
+    ]
+    for pid in [postmaster_pid, *children]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, how)
+
+
+def parent_of(stat: Path) -> int | None:
+    with suppress(OSError):
+        return int(stat.read_text().rpartition(")")[2].split()[1])
+    return None
+
+
+def test_a_database_that_hangs_is_no_reason_to_hang(site: Any) -> None:
+    _found, client, processes = site
+    with ThreadPoolExecutor(5) as threads:
+        list(threads.map(lambda _n: client.get("/api/v1/me"), range(5)))
+    stop_all(processes["postgres"].pid, signal.SIGSTOP)
+    try:
+        for call in (lambda: client.get("/readyz"), lambda: rename(client), lambda: client.get("/readyz")):
+            answer, took_s = timed(call)
+            assert answer.status_code == 503, answer.text
+            assert took_s < SOON_S
+        assert client.get("/readyz").json()["database"] is False
+        assert client.get("/healthz").status_code == 200
+    finally:
+        stop_all(processes["postgres"].pid, signal.SIGCONT)
+    assert wait_until(lambda: client.get("/api/v1/me").status_code == 200, timeout_s=PATIENCE_S)
+    assert [rename(client).status_code for _ in range(10)] == [200] * 10
+
+
+def test_more_requests_than_connections_are_told_to_come_back(site: Any) -> None:
+    """Slow statements are waited for, since the server answers others; who gets no connection is sent away."""
+    found, client, _processes = site
+    with ThreadPoolExecutor(30) as threads, psycopg.connect(found.postgres.url()) as holder:
+        holder.execute("LOCK TABLE accounts_team")
+        waiting = [threads.submit(rename, client) for _ in range(30)]
+        refused = [next(as_completed(waiting)).result() for _ in range(1)]
+        holder.rollback()
+        answers_ = [future.result() for future in waiting]
+    assert refused[0].status_code == 503 and refused[0].headers["Retry-After"]
+    assert refused[0].json()["code"] == "database-unavailable"
+    assert {answer.status_code for answer in answers_} == {200, 503}
 
 
 def test_without_the_database_requests_say_so_and_recover(site: Any) -> None:
