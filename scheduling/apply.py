@@ -27,6 +27,7 @@ from scheduling.backends.agent import bump_epoch
 from scheduling.engine.quantities import free_compute_milli, free_mib, precheck_need_mib
 from scheduling.engine.types import WHOLE_MILLI, DeviceInfo, EnginePolicy, Placed, SliceChoice
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Decision, Hold, Outcome, Placement, Slice
+from scheduling.pauses import is_stopped
 from scheduling.policy_bridge import CyclePolicy
 from scheduling.requests import request_of_job
 from scheduling.sheets import encode_sheet
@@ -38,6 +39,7 @@ class StaleCode(StrEnum):
     """Why a decision no longer holds."""
 
     JOB_CHANGED = "job-changed"
+    PAUSED = "paused"
     NODE_NOT_READY = "node-not-ready"
     DEVICE_UNAVAILABLE = "device-unavailable"
     DEVICE_BUSY = "device-busy"
@@ -103,6 +105,8 @@ def _attempt(placed: Placed, context: Applying) -> StaleCode | None:
 def _book(placed: Placed, context: Applying) -> None:
     locks.fence_check(context.lease.name, context.lease.token)
     job = _locked_job(placed)
+    if is_stopped(queue=job.queue_id, node=placed.node):
+        raise StaleDecision(StaleCode.PAUSED)
     bump_epoch([placed.node])
     _check_node(placed)
     # A share asked by compute alone has no memory of its own to pre-check; the engine gives it the part that

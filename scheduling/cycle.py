@@ -11,7 +11,6 @@ import structlog
 
 from controlplane.base import clock, locks
 from controlplane.base.locks import LeaseLost, LeaseToken
-from controlplane.base.models import Cluster
 from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.engine.codec import Recording
 from scheduling.engine.ordering import in_service_order
@@ -20,6 +19,7 @@ from scheduling.engine.types import ExpectedShape, PendingJob, Plan, Refusal
 from scheduling.expected import expected_jobs
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
+from scheduling.pauses import cluster_is_paused
 from scheduling.policy_bridge import current_policy
 from scheduling.pulses import note_look
 from scheduling.reasons import store_reasons
@@ -89,7 +89,7 @@ def _look(lease: LeaseToken, worker: Worker) -> None:
 
 def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     """Look at every waiting job once."""
-    if Cluster.objects.filter(paused=True).exists():
+    if cluster_is_paused():
         return
     declare_lost_nodes()
     started, cpu_started = clock.monotonic_s(), time.process_time()
@@ -99,7 +99,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     cycle: Cycle | None = None
     for _round in range(MOST_ROUNDS):
         waiting = load_pending(worker.requests)
-        if not waiting:
+        if not waiting or cluster_is_paused():
             break
         cycle = cycle or Cycle.objects.create(fencing_token=lease.token)
         tally.refusals.clear()

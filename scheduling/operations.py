@@ -1,14 +1,10 @@
-"""What people do to jobs that concerns their placements, and to the cluster as a whole."""
+"""What people do to jobs that concerns their placements."""
 
 from __future__ import annotations
 
 from django.db import transaction
 
-from controlplane.accounts import audit
-from controlplane.accounts.audit import Who
 from controlplane.base import clock
-from controlplane.base.identity import this_cluster
-from controlplane.base.models import Cluster
 from controlplane.base.tx import Topic, after_commit
 from queues import lifecycle
 from scheduling.backends.agent import bump_epoch
@@ -33,27 +29,3 @@ def cancel_job(job_id: int, *, actor: str) -> bool:
         bump_epoch({placement.node_id for placement in placements})
         after_commit(Topic.CYCLE_WAKE)
         return True
-
-
-def pause_cluster(who: Who, *, reason: str) -> None:
-    """Start nothing new from now on; a second pause only changes the reason."""
-    _set_paused(who, "cluster-pause", paused=True, reason=reason)
-
-
-def resume_cluster(who: Who, *, reason: str) -> None:
-    """Start jobs again, at once."""
-    _set_paused(who, "cluster-resume", paused=False, reason=reason)
-
-
-def _set_paused(who: Who, action: str, *, paused: bool, reason: str) -> None:
-    kept = reason if paused else ""
-    with transaction.atomic():
-        cluster = Cluster.objects.select_for_update().get(pk=this_cluster().pk)
-        if (cluster.paused, cluster.paused_reason) == (paused, kept):
-            return
-        cluster.paused, cluster.paused_reason = paused, kept
-        cluster.save(update_fields=["paused", "paused_reason"])
-        audit.record(who, action, target=("cluster", cluster.pk), details={"reason": reason})
-        after_commit(Topic.HINT, ("me",))
-        after_commit(Topic.HINT, ("jobs",))
-        after_commit(Topic.CYCLE_WAKE)

@@ -36,6 +36,10 @@ LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.CORES_FREE: _("Free cores"),
     ReasonCode.HOST_MEMORY_TOTAL: _("Memory in all"),
     ReasonCode.HOST_MEMORY_FREE: _("Free memory"),
+    ReasonCode.READ_BANDWIDTH: _("Read bandwidth"),
+    ReasonCode.NODE_POWER: _("Power of the node"),
+    ReasonCode.POWER_CAP: _("Power cap"),
+    ReasonCode.GANG: _("All replicas together"),
 }
 
 # Why the last nodes fell out. Sentences with %(node)s are used when a nearest node is known, else the second form.
@@ -118,6 +122,22 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
         _("This job needs %(needed)s of free memory in one node; on %(node)s %(available)s is free."),
         _("No suitable node has enough free memory."),
     ),
+    ReasonCode.READ_BANDWIDTH: (
+        _("This job reads %(needed)s MiB/s; %(node)s can still serve %(available)s MiB/s."),
+        _("No suitable node can serve what this job reads beside the others."),
+    ),
+    ReasonCode.NODE_POWER: (
+        _("This job may draw %(needed)s mW more; under its power cap %(node)s has %(available)s mW left."),
+        _("No suitable node may draw what this job adds."),
+    ),
+    ReasonCode.POWER_CAP: (
+        _("This job may draw %(needed)s mW more; under the power cap of this hour %(available)s mW are left."),
+        _("The power cap of this hour leaves no room for this job."),
+    ),
+    ReasonCode.GANG: (
+        _("This job starts %(needed)s replicas together; %(available)s would find a place now."),
+        _("Not all replicas of this job would find a place at the same time."),
+    ),
 }
 FRAGMENTS_EQUAL = _(
     "%(total)s is free on %(node)s, but in %(count)s pieces of %(piece)s. This job needs %(asked)s on one device."
@@ -130,6 +150,7 @@ SAFETY = _("A shared device must have %(factor)s times that free: %(needed)s.")
 OTHER_SENTENCES: Mapping[str, Text] = {
     "not-looked-at": _("The scheduler has not looked at this job yet."),
     "paused": _("The cluster is paused; nothing new is started."),
+    "queue-paused": _("Its queue is paused; none of its jobs are started."),
     "fits-now": _("There is room now: the job starts when the scheduler looks next."),
     "placed": _("Placed on %(node)s, the best of %(candidates)s nodes that could take it."),
     "placed-only": _("Placed on %(node)s, the only node that could take it."),
@@ -158,6 +179,10 @@ UNITS: Mapping[ReasonCode, str] = {
     ReasonCode.CORES_FREE: "cores",
     ReasonCode.DEVICE_COUNT: "devices",
     ReasonCode.DEVICE_BUSY: "devices",
+    ReasonCode.READ_BANDWIDTH: "MiB/s",
+    ReasonCode.NODE_POWER: "mW",
+    ReasonCode.POWER_CAP: "mW",
+    ReasonCode.GANG: "replicas",
 }
 
 

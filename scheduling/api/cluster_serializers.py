@@ -28,6 +28,7 @@ class QueueSerializer(serializers.Serializer):
     preemptable = serializers.BooleanField()
     borrow = serializers.BooleanField()
     closed = serializers.BooleanField()
+    paused = serializers.BooleanField()
     pending = serializers.IntegerField()
     starting = serializers.IntegerField()
     running = serializers.IntegerField()

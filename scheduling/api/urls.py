@@ -5,7 +5,7 @@ from django.urls import path
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
 from scheduling.api.jobs import CancelView, ExplainView, JobsView, JobView, PlacementsView, SubmitView
 from scheduling.api.logs import logs
-from scheduling.api.pause import PauseView, ResumeView
+from scheduling.api.pause import PausesView, PauseView, ResumeView
 from scheduling.api.status import StatusView
 from scheduling.api.whatif import DocumentView, RecordingsView, WhatIfView
 
@@ -20,6 +20,7 @@ urlpatterns = [
     path("queues", QueuesView.as_view()),
     path("map", MapView.as_view()),
     path("overview", OverviewView.as_view()),
+    path("pauses", PausesView.as_view()),
     path("pause", PauseView.as_view()),
     path("resume", ResumeView.as_view()),
     path("cycles", CyclesView.as_view()),

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from controlplane.base.models import Cluster
 from inventory.models import Device, Node
 from queues.models import Job, JobStatus
 from queues.spec import JobSpec, Resources, decode_spec
@@ -28,9 +27,11 @@ from scheduling.engine.types import (
 )
 from scheduling.estimates import estimate_view
 from scheduling.models import Decision, Outcome, ShapeReason
+from scheduling.pauses import cluster_is_paused
 from scheduling.requests import pending_job
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.live import Live, live_view, node_names
+from scheduling.selectors.pauses import paused_queues
 from scheduling.sheets import decode_placed, decode_refusal
 from scheduling.wording import Sentence, change_text, label_of, plain_sentence, reason_sentence, unit_of
 
@@ -60,13 +61,13 @@ def explain_job(job: Job) -> dict[str, Any]:
 
 def _explain_pending(job: Job) -> dict[str, Any]:
     stored = ShapeReason.objects.filter(shape=job.shape).first()
-    paused = Cluster.objects.filter(paused=True).exists()
+    paused = _pause_of(job)
     if stored is None:
-        return {"sentence": plain_sentence("paused" if paused else "not-looked-at").as_json()}
+        return {"sentence": plain_sentence(paused or "not-looked-at").as_json()}
     refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
     view = explain_refusal(live_view(), refusal, pending_job(job), spec)
-    if paused:
-        view |= {"sentence": plain_sentence("paused").as_json(), "estimate": None}
+    if paused is not None:
+        view |= {"sentence": plain_sentence(paused).as_json(), "estimate": None}
     # The reason belongs to the shape and may be older than this job.
     waits_since = job.pending_since or job.submitted_at
     return {
@@ -75,6 +76,13 @@ def _explain_pending(job: Job) -> dict[str, Any]:
         "since": max(stored.since, waits_since),
         "cycle": stored.cycle_id,
     }
+
+
+def _pause_of(job: Job) -> str | None:
+    """The sentence of the pause that keeps the job waiting whatever else is the matter."""
+    if cluster_is_paused():
+        return "paused"
+    return "queue-paused" if job.queue_id in paused_queues() else None
 
 
 def explain_refusal(live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec) -> dict[str, Any]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
 
 from controlplane.base import clock
-from controlplane.base.models import Cluster
 from inventory.models import Device
 from queues.models import Job, JobStatus
 from queues.spec import decode_spec
 from scheduling.models import Decision, Outcome, Placement, ShapeReason
+from scheduling.pauses import cluster_is_paused
 from scheduling.requests import request_of
 from scheduling.selectors.live import node_names
+from scheduling.selectors.pauses import paused_queues
 from scheduling.sheets import decode_refusal
 from scheduling.wording import Sentence, plain_sentence, reason_sentence
 
@@ -28,6 +29,7 @@ class _Context:
     reasons: Mapping[str, ShapeReason]
     names: Mapping[int, str]
     paused: bool
+    paused_queues: Collection[int]
     now_ms: int
 
 
@@ -37,7 +39,7 @@ def with_people(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
 
 def job_views(jobs: Sequence[Job]) -> list[dict[str, Any]]:
-    """Views of jobs loaded `with_people`; at most seven queries however many there are."""
+    """Views of jobs loaded `with_people`; at most nine queries however many there are."""
     context = _load(jobs)
     return [_view(job, context) for job in jobs]
 
@@ -56,8 +58,16 @@ def _load(jobs: Sequence[Job]) -> _Context:
     waiting = [job.shape for job in jobs if job.status == JobStatus.PENDING]
     reasons = ShapeReason.objects.in_bulk(set(waiting)) if waiting else {}
     near = {miss["node"] for reason in reasons.values() for miss in reason.refusal["near"]}
-    paused = bool(waiting) and Cluster.objects.filter(paused=True).exists()
-    return _Context(placements, slices, devices, reasons, node_names(near), paused, clock.now_ms())
+    return _Context(
+        placements=placements,
+        slices=slices,
+        devices=devices,
+        reasons=reasons,
+        names=node_names(near),
+        paused=bool(waiting) and cluster_is_paused(),
+        paused_queues=paused_queues() if waiting else (),
+        now_ms=clock.now_ms(),
+    )
 
 
 def _slices(placements: Sequence[Placement]) -> dict[int, list[dict[str, Any]]]:
@@ -135,6 +145,8 @@ def _reason(job: Job, context: _Context) -> dict[str, Any] | None:
 def _why_pending(job: Job, context: _Context) -> Sentence:
     if context.paused:
         return plain_sentence("paused")
+    if job.queue_id in context.paused_queues:
+        return plain_sentence("queue-paused")
     reason = context.reasons.get(job.shape)
     if reason is None:
         return plain_sentence("not-looked-at")

@@ -79,7 +79,7 @@ def booked_by_queue() -> dict[int, tuple[int, int]]:
 
 def queue_views(capacity: Capacity) -> list[dict[str, Any]]:
     """All queues, most important first; five queries."""
-    queues = list(Queue.objects.order_by("closed", "-priority", "name"))
+    queues = list(Queue.objects.select_related("pause").order_by("closed", "-priority", "name"))
     counts, booked, waits = live_counts(), booked_by_queue(), wait_stats()
     caps = _caps(queues, capacity)
     return [
@@ -116,6 +116,7 @@ def _queue_view(
         "preemptable": queue.preemptable,
         "borrow": queue.borrow,
         "closed": queue.closed,
+        "paused": hasattr(queue, "pause"),
         "pending": counts.get(JobStatus.PENDING, 0),
         "starting": counts.get(JobStatus.STARTING, 0),
         "running": counts.get(JobStatus.RUNNING, 0),

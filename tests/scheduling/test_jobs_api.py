@@ -16,7 +16,7 @@ from tests.scheduling import factories as make
 pytestmark = pytest.mark.django_db
 
 # Session, user, page of jobs, placements, sheets, reasons, pause, names of nodes.
-JOB_LIST_QUERIES = 8
+JOB_LIST_QUERIES = 9
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import AuditEntry, Role
 from controlplane.base import tx
 from controlplane.base.tx import Topic
-from scheduling.models import Placement
+from scheduling import cycle
+from scheduling.models import Decision, Placement
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,8 @@ def test_a_second_pause_is_harmless_and_silent(operator, monkeypatch, django_cap
     for _time in range(2):
         with django_capture_on_commit_callbacks(execute=True):
             operator.post("/api/v1/pause", {"reason": "x"}, format="json")
-    assert told == [(Topic.HINT, ("me",)), (Topic.HINT, ("jobs",)), (Topic.CYCLE_WAKE, "")]
+    hints = [(Topic.HINT, (name,)) for name in ("me", "jobs", "queues", "map")]
+    assert told == [*hints, (Topic.CYCLE_WAKE, "")]
     assert AuditEntry.objects.count() == 1
 
 
@@ -75,3 +77,82 @@ def test_members_do_not_pause(user):
     api = api_of(user)
     assert api.post("/api/v1/pause", {"reason": "x"}, format="json").status_code == 403
     assert api.post("/api/v1/resume", {}, format="json").status_code == 403
+
+
+def test_a_paused_queue_starts_none_of_its_jobs(user, operator):
+    make.make_node()
+    held, free = make.make_job(user), make.make_job(user, queue="offline")
+    body = {"queue": "training", "reason": "license"}
+    for _time in range(2):
+        assert operator.post("/api/v1/pause", body, format="json").json() == {
+            "paused": True,
+            "reason": "license",
+        }
+    make.run_cycle()
+    assert Placement.objects.get().job == free
+    api = api_of(user)
+    assert api.get(f"/api/v1/jobs/{held.pk}/explain").json()["sentence"]["code"] == "queue-paused"
+    assert api.get(f"/api/v1/jobs/{held.pk}").json()["reason"]["code"] == "queue-paused"
+    assert {q["name"]: q["paused"] for q in api.get("/api/v1/queues").json()}["training"] is True
+    (found,) = api.get("/api/v1/pauses").json()
+    assert found.pop("since") and found == {
+        "scope": "queue", "name": "training", "reason": "license", "actor": "op",
+    }  # fmt: skip
+    operator.post("/api/v1/resume", {"queue": "training"}, format="json")
+    make.run_cycle()
+    assert Placement.objects.filter(job=held).exists() and api.get("/api/v1/pauses").json() == []
+    assert list(AuditEntry.objects.order_by("pk").values_list("action", "target_id")) == [
+        ("queue-pause", "training"),
+        ("queue-resume", "training"),
+    ]
+
+
+def test_a_paused_node_set_takes_no_jobs(user, operator):
+    make.make_node(node_set="lab")
+    worker = cycle.Worker()
+    make.make_job(user)
+    make.run_cycle(worker)
+    operator.post("/api/v1/pause", {"node_set": "lab"}, format="json")
+    job = make.make_job(user)
+    make.run_cycle(worker)
+    assert Placement.objects.count() == 1
+    found = api_of(user).get(f"/api/v1/jobs/{job.pk}/explain").json()
+    assert found["sentence"]["code"] == "node-not-ready"
+    operator.post("/api/v1/resume", {"node_set": "lab"}, format="json")
+    make.run_cycle(worker)
+    assert Placement.objects.filter(job=job).exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "code"),
+    [
+        ({"queue": "nope"}, "queue", "not-found"),
+        ({"node_set": "nope"}, "node_set", "not-found"),
+        ({"queue": "training", "node_set": "lab"}, "node_set", "invalid"),
+        ({"queue": 1}, "queue", "type"),
+        ({"node": "x"}, "node", "unknown-field"),
+    ],
+)
+def test_what_is_not_there_cannot_be_paused(operator, user, body, field, code):
+    for action in ("pause", "resume"):
+        (error,) = operator.post(f"/api/v1/{action}", body, format="json").json()["errors"]
+        assert (error["field"], error["code"]) == (field, code)
+
+
+@pytest.mark.parametrize("body", [{}, {"queue": "training"}, {"node_set": "lab"}])
+def test_a_cycle_under_way_places_nothing_after_a_pause(user, operator, monkeypatch, body):
+    """The plan was made before the pause; what it decided is refused when it is stored."""
+    make.make_node(node_set="lab")
+    for _ in range(3):
+        make.make_job(user)
+    real = cycle.plan
+
+    def paused_meanwhile(*given, **named):
+        made = real(*given, **named)
+        operator.post("/api/v1/pause", {"reason": "now", **body}, format="json")
+        return made
+
+    monkeypatch.setattr(cycle, "plan", paused_meanwhile)
+    make.run_cycle()
+    assert not Placement.objects.exists()
+    assert set(Decision.objects.values_list("stale_code", flat=True)) == {"paused"}
