@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { keys } from "./keys";
-import type { ClusterMap, JobFilters, NodeFilters, Page } from "./types";
+import type { ClusterMap, JobFilters, NodeFilters, Page, WhatIfRequest } from "./types";
 
 
 /** The cursor inside a `next` address; undefined on the last page. */
@@ -101,6 +101,28 @@ export const cyclesQuery = queryOptions({
   queryKey: keys.cycles,
   queryFn: ({ signal }) => body(api.GET("/api/v1/cycles", { signal, params: { query: { limit: LIST_LIMIT } } })),
 });
+
+export const statusQuery = queryOptions({
+  queryKey: keys.status,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/status", { signal })),
+});
+
+export const recordingsQuery = queryOptions({
+  queryKey: keys.recordings,
+  queryFn: ({ signal }) => body(api.GET("/api/v1/recordings", { signal, params: { query: { limit: LIST_LIMIT } } })),
+});
+
+/** Where a recording is downloaded from. */
+export const recordingDocument = (id: number): string => `/api/v1/recordings/${id}/document`;
+
+/** Asked for by hand only: it plans twice, and the answer belongs to the moment. */
+export const whatIfQuery = (request: WhatIfRequest) =>
+  queryOptions({
+    queryKey: keys.whatIf(JSON.stringify(request)),
+    queryFn: ({ signal }) => body(api.POST("/api/v1/what-if", { signal, body: request })),
+    enabled: false,
+    retry: false,
+  });
 
 export const policiesQuery = queryOptions({
   queryKey: keys.policies("versions"),

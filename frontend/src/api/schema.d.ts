@@ -570,6 +570,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/recordings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The recorded decisions, newest first. The oldest make room: their number and size are bounded. */
+        get: operations["recordings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recordings/{recording_id}/document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All that one decision was made from, and the plan; `manage.py replay_cycle FILE` makes it again. */
+        get: operations["recording_document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/resume": {
         parameters: {
             query?: never;
@@ -581,6 +615,23 @@ export interface paths {
         put?: never;
         /** @description Start jobs again. Harmless when not paused. */
         post: operations["resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The control plane about itself: cycles, workers, agents, database and broker. */
+        get: operations["status"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -730,6 +781,23 @@ export interface paths {
         patch: operations["user_edit"];
         trace?: never;
     };
+    "/api/v1/what-if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description What would be decided for the waiting jobs if something were different. Nothing is stored or started. */
+        post: operations["what_if"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -739,6 +807,17 @@ export interface components {
             /** Format: double */
             booked_percent: number | null;
             measured_percent: components["schemas"]["Marks"] | null;
+        };
+        /** @description How many nodes run one version of the agent. */
+        AgentVersion: {
+            version: string;
+            count: number;
+        };
+        /** @description Nodes whose agents report, and those that are silent or lost. */
+        Agents: {
+            online: number;
+            silent: number;
+            versions: components["schemas"]["AgentVersion"][];
         };
         /** @description One alert; open until `cleared_at`. The text is made from `code` and `details`. */
         Alert: {
@@ -818,6 +897,15 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Audit"][];
         };
+        /** @enum {string} */
+        BasisEnum: "time-limit" | "history" | "mixed";
+        /** @description Booked shares of what takes jobs, in per cent, once the plan is carried out. */
+        BookedPercent: {
+            /** Format: double */
+            devices: number | null;
+            /** Format: double */
+            cores: number | null;
+        };
         /** @description A node that could have taken the job. */
         Candidate: {
             node: number;
@@ -892,6 +980,32 @@ export interface components {
             /** Format: uri */
             previous: string | null;
             results: components["schemas"]["Cycle"][];
+        };
+        /**
+         * @description The scheduler in the last hour. A cycle is a look that found waiting jobs; `looks_1h` counts those that found
+         *     none, too. `skipped_1h`: looks that came to nothing (lease lost, an error). `cpu_percent` is of one core,
+         *     `cache_hit_percent` the share of nodes that had not to be read again.
+         */
+        CycleStatus: {
+            last: components["schemas"]["LastCycle"] | null;
+            looks_1h: number;
+            count_1h: number;
+            wall_ms: components["schemas"]["Wall"];
+            /** Format: double */
+            decisions_per_s: number | null;
+            /** Format: double */
+            cache_hit_percent: number | null;
+            /** Format: double */
+            cpu_percent: number | null;
+            skipped_1h: number;
+            /** Format: double */
+            longest_gap_s: number | null;
+        };
+        /** @description PostgreSQL. */
+        Database: {
+            ok: boolean;
+            size_mib: number | null;
+            version: string | null;
         };
         /** @description The score sheet of a placement. */
         Decision: {
@@ -1014,6 +1128,18 @@ export interface components {
             expires_in_hours: number;
             node?: number | null;
         };
+        /**
+         * @description When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node. `basis` says
+         *     where their expected ends are from; jobs of foreign teams are not named.
+         */
+        Estimate: {
+            /** Format: date-time */
+            at: string;
+            basis: components["schemas"]["BasisEnum"];
+            node: number;
+            node_name: string;
+            after_jobs: number[];
+        };
         /** @description One transition or remark. */
         Event: {
             /** Format: date-time */
@@ -1044,6 +1170,7 @@ export interface components {
             changes: components["schemas"]["Change"][];
             decision: components["schemas"]["Decision"] | null;
             picture: components["schemas"]["Picture"] | null;
+            estimate: components["schemas"]["Estimate"] | null;
         };
         /** @description One field error of a problem. */
         FieldError: {
@@ -1102,6 +1229,16 @@ export interface components {
             devices: components["schemas"]["DevicePart"][];
             uid: number | null;
             reason: components["schemas"]["Sentence"] | null;
+        };
+        /** @description A job for which the plans differ; `job` is null for an added one. Where it goes, or why it waits. */
+        JobChange: {
+            job: number | null;
+            name: string;
+            queue: string;
+            before: components["schemas"]["Place"] | null;
+            after: components["schemas"]["Place"] | null;
+            reason_before: components["schemas"]["Why"] | null;
+            reason_after: components["schemas"]["Why"] | null;
         };
         /** @description Jobs that the caller may see. */
         JobCounts: {
@@ -1383,6 +1520,17 @@ export interface components {
             memory_mib: number | null;
             distances: (number | null)[];
         };
+        /** @description One plan in figures. Of a long line only the first jobs are considered; `exhausted`: those were all. */
+        Outcome: {
+            considered: number;
+            placed: number;
+            refused: number;
+            exhausted: boolean;
+            wall_ms: number;
+            queues: components["schemas"]["QueueOutcome"][];
+            reasons: components["schemas"]["ReasonCount"][];
+            booked_percent: components["schemas"]["BookedPercent"];
+        };
         /** @description The cluster in one answer. */
         Overview: {
             /** Format: date-time */
@@ -1421,7 +1569,7 @@ export interface components {
             reason: string | null;
         };
         /** @enum {string} */
-        PermissionsEnum: "me-read" | "me-edit" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "cluster-pause";
+        PermissionsEnum: "me-read" | "me-edit" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "recording-read" | "what-if" | "cluster-pause";
         /** @enum {string} */
         PhaseEnum: "assigned" | "preparing" | "running" | "checkpointing" | "stopping" | "released" | "lost";
         /** @description The request beside the free memory of the nearest node. */
@@ -1438,6 +1586,11 @@ export interface components {
             booked_mib: number;
             used_mib: number | null;
             free_mib: number;
+        };
+        /** @description A node by id and name; added nodes have ids above 2^40. */
+        Place: {
+            node: number;
+            node_name: string;
         };
         /** @description One version with its YAML text as written. */
         Policy: {
@@ -1510,10 +1663,41 @@ export interface components {
             running: number;
             wait_s: components["schemas"]["WaitStats"];
         };
+        /** @description What becomes of the jobs of one queue. */
+        QueueOutcome: {
+            name: string;
+            placed: number;
+            refused: number;
+        };
+        /** @description How many jobs wait for one reason. */
+        ReasonCount: {
+            code: string;
+            text: string;
+            count: number;
+        };
         /** @description Why an operator does something. */
         ReasonRequest: {
             /** @default  */
             reason: string;
+        };
+        /** @description One recorded call of the scheduler's plan; `bytes` is what it takes in the database. */
+        Recording: {
+            id: number;
+            cycle: number | null;
+            /** Format: date-time */
+            at: string;
+            nodes: number;
+            jobs: number;
+            placed: number;
+            refused: number;
+            bytes: number;
+        };
+        RecordingPage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["Recording"][];
         };
         /** @description What a job books, in normal form: memory in MiB. */
         Resources: {
@@ -1554,6 +1738,16 @@ export interface components {
         };
         /** @enum {string} */
         StateEnum: "enrolled" | "ready" | "cordoned" | "draining" | "maintenance" | "silent" | "lost" | "quarantined";
+        /** @description The control plane about itself. */
+        Status: {
+            /** Format: date-time */
+            at: string;
+            cycle: components["schemas"]["CycleStatus"];
+            workers: components["schemas"]["WorkerQueue"][];
+            agents: components["schemas"]["Agents"];
+            database: components["schemas"]["Database"];
+            valkey: components["schemas"]["Valkey"];
+        };
         /** @description A team. */
         Team: {
             id: number;
@@ -1676,6 +1870,11 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["User"][];
         };
+        /** @description Valkey, or a Redis in its place. */
+        Valkey: {
+            ok: boolean;
+            version: string | null;
+        };
         /** @enum {string} */
         VendorEnum: "nvidia" | "ascend" | "amd" | "cambricon" | "hygon" | "mthreads" | "iluvatar" | "metax" | "tenstorrent";
         /** @description Seconds that jobs started in the last 24 hours had waited. */
@@ -1701,6 +1900,38 @@ export interface components {
             pending: number;
             image_pull: number;
             start: number;
+        };
+        /** @description Milliseconds that cycles took. */
+        Wall: {
+            count: number;
+            /** Format: double */
+            mean: number | null;
+            /** Format: double */
+            p50: number | null;
+            /** Format: double */
+            p95: number | null;
+            /** Format: double */
+            p99: number | null;
+        };
+        /** @description Both plans side by side, and the first 200 of the jobs for which they differ. */
+        WhatIf: {
+            /** Format: date-time */
+            at: string;
+            recording: number | null;
+            before: components["schemas"]["Outcome"];
+            after: components["schemas"]["Outcome"];
+            changes: components["schemas"]["JobChange"][];
+            changes_total: number;
+        };
+        /** @description Why a job waits. */
+        Why: {
+            code: string;
+            text: string;
+        };
+        /** @description Messages that no worker has taken yet; null when the broker does not answer. */
+        WorkerQueue: {
+            name: string;
+            waiting: number | null;
         };
     };
     responses: never;
@@ -3205,6 +3436,87 @@ export interface operations {
             };
         };
     };
+    recordings: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recording_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recording_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The engine's own document. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     resume: {
         parameters: {
             query?: never;
@@ -3224,6 +3536,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PauseState"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
                 };
             };
             /** @description Problem */
@@ -3838,6 +4187,112 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    what_if: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Null: the cluster now. */
+                    recording?: number | null;
+                    edits: ({
+                        /** @enum {string} */
+                        kind: "add-job";
+                        count?: number;
+                        spec: {
+                            name?: string | null;
+                            team?: string | null;
+                            queue: string;
+                            command: string[];
+                            env?: {
+                                [key: string]: string;
+                            };
+                            working_dir?: string | null;
+                            /** @description The policy's resource-filter keys are accepted as well. */
+                            resources?: {
+                                devices?: number;
+                                device_models?: string[];
+                                /** @description MiB as a number, or a text with a unit: "8Gi", "8000Mi", "8000 MB". */
+                                device_memory?: (number | string) | null;
+                                device_compute_milli?: number | null;
+                                cores?: number;
+                                /** @description MiB as a number, or a text with a unit: "8Gi", "8000Mi", "8000 MB". */
+                                memory?: (number | string) | null;
+                                read_bandwidth_mib_s?: number | null;
+                                splittable?: boolean | null;
+                                shareable?: boolean | null;
+                            } & {
+                                [key: string]: unknown;
+                            };
+                            /** @enum {string} */
+                            cpu_class?: "auto" | "compute" | "data";
+                            node_labels?: {
+                                [key: string]: string;
+                            };
+                            node_sets?: string[];
+                            datasets?: string[];
+                            priority?: number;
+                            max_retries?: number;
+                            time_limit_s?: number | null;
+                            strict_single?: boolean;
+                        };
+                    } | {
+                        /** @enum {string} */
+                        kind: "drain-node";
+                        node: number;
+                    } | {
+                        /** @enum {string} */
+                        kind: "change-weight";
+                        /** @enum {string} */
+                        term: "resource-fit" | "affinity" | "topology" | "balance" | "fragmentation-penalty" | "power";
+                        weight: number;
+                    } | {
+                        /** @enum {string} */
+                        kind: "change-quota";
+                        queue: string;
+                        percent: number | null;
+                    } | {
+                        /** @enum {string} */
+                        kind: "add-nodes";
+                        like: number;
+                        count?: number;
+                    })[];
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
                 };
             };
             /** @description Problem */

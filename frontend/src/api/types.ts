@@ -55,6 +55,12 @@ export type FunnelStep = Schemas["Funnel"];
 export type Change = Schemas["Change"];
 export type Explain = Schemas["Explain"];
 export type DryRun = Schemas["DryRun"];
+export type Estimate = Schemas["Estimate"];
+export type Status = Schemas["Status"];
+export type Recording = Schemas["Recording"];
+export type Outcome = Schemas["Outcome"];
+export type WhatIf = Schemas["WhatIf"];
+export type JobChange = Schemas["JobChange"];
 export type LogPiece = Schemas["Log"];
 
 /** A request as people send it: what is left out is left to the queue, memory may carry a unit. */
@@ -64,6 +70,10 @@ export type ResourceRequest = Partial<Omit<Schemas["Resources"], "device_memory"
   device_memory?: number | string | null;
   memory?: number | string | null;
 };
+
+export type WhatIfRequest = NonNullable<paths["/api/v1/what-if"]["post"]["requestBody"]>["content"]["application/json"];
+export type Edit = WhatIfRequest["edits"][number];
+export type ScoreTerm = Extract<Edit, { kind: "change-weight" }>["term"];
 
 type Query<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Q } } } ? NonNullable<Q> : never;
 export type JobFilters = Query<"/api/v1/jobs">;

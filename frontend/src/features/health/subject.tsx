@@ -36,10 +36,10 @@ export function AlertSubject({ alert }: { alert: Alert }): ReactNode {
   const { name, node, index } = alert.details;
   const id = Number(alert.subject_id);
   const called = typeof name === "string" ? name : `#${alert.subject_id}`;
-  if (alert.subject_type === "node") return <Link to="/nodes/$id" params={{ id }}>{typeof name === "string" ? name : t("health.node", { id })}</Link>;
+  if (alert.subject_type === "node") return <Link to="/nodes/$id" params={{ id }}>{typeof name === "string" ? name : t("health.node", { id: String(id) })}</Link>;
   if (alert.subject_type === "job") return <Link to="/jobs/$id" params={{ id }}>{called}</Link>;
   if (alert.subject_type === "device" && typeof node === "number") {
-    return <Link to="/nodes/$id" params={{ id: node }}>{t("health.device", { node: typeof name === "string" ? name : node, index: typeof index === "number" ? index : "?" })}</Link>;
+    return <Link to="/nodes/$id" params={{ id: node }}>{t("health.device", { node: typeof name === "string" ? name : String(node), index: typeof index === "number" ? index : "?" })}</Link>;
   }
   return <>{alert.subject_type} {called}</>;
 }

@@ -2,10 +2,10 @@
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import type { Decision, Explain, Job } from "@/api/types";
-import { count, cpuRanges, exactMemory, NB, score } from "@/lib/format";
+import { count, cpuRanges, exactMemory, NB } from "@/lib/format";
 import { Panel } from "@/ui/Panel";
 import { None, Unknown } from "@/ui/Words";
-import { TermBars } from "@/features/why/TermBars";
+import { ScoreSheet } from "@/features/why/ScoreSheet";
 
 export function WherePanel({ job, explain }: { job: Job; explain: Explain | undefined }) {
   const { t } = useTranslation();
@@ -39,18 +39,9 @@ function DeviceLine({ device }: { device: Job["devices"][number] }) {
 
 export function DecisionPanel({ decision, cycle }: { decision: Decision; cycle: number | null }) {
   const { t } = useTranslation();
-  const chosen = typeof decision.node === "object" ? decision.node.name : String(decision.node);
-  const rows = [
-    { key: "chosen", name: chosen, terms: decision.terms, score_ppm: decision.score_ppm },
-    ...decision.runners_up.map((other) => ({ key: other.node, name: other.node_name, terms: other.terms, score_ppm: other.score_ppm })),
-  ];
-  const second = decision.runners_up[0]?.score_ppm;
   return (
-    <Panel title={t("job.whyThere")} meta={t("job.ofCandidates", { count: decision.candidates, candidates: count(decision.candidates), cycle: cycle == null ? t("ui.unknown") : count(cycle) })}>
-      <TermBars rows={rows} />
-      <div className="sm mut" style={{ marginTop: 4 }}>
-        {second == null ? t("job.noRunnerUp") : t("why.leads", { node: chosen, by: score(decision.score_ppm - second) })}
-      </div>
+    <Panel title={t("job.whyThere")} meta={cycle == null ? null : t("job.cycleNumber", { cycle: count(cycle) })}>
+      <ScoreSheet node={decision.node.name} scorePpm={decision.score_ppm} terms={decision.terms} candidates={decision.candidates} runnersUp={decision.runners_up} />
     </Panel>
   );
 }

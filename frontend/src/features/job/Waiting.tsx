@@ -7,6 +7,7 @@ import { useNow } from "@/lib/useNow";
 import { Columns, Panel } from "@/ui/Panel";
 import { Candidates } from "@/features/why/Candidates";
 import { Changes } from "@/features/why/Changes";
+import { Estimated } from "./Estimated";
 import { FragmentPicture } from "@/features/why/FragmentPicture";
 import { Funnel } from "@/features/why/Funnel";
 
@@ -22,15 +23,30 @@ export function Waiting({ explain, aside, title, onTake }: WaitingProps) {
           {explain.picture && explain.picture.devices.length > 0 ? <div className="scroll" style={{ marginTop: 12 }}><FragmentPicture picture={explain.picture} /></div> : null}
         </Panel>
         <div className="stack">
-          <Panel title={t("job.smallestChange")} meta={t("job.dryRunNote")}><Changes changes={explain.changes} onTake={onTake} /></Panel>
+          <Panel title={t("job.smallestChange")} meta={t("job.dryRunNote")}><Changes changes={explain.changes} onTake={onTake} /><DoNothing explain={explain} /></Panel>
         </div>
       </Columns>
       <Columns parts={[0.92, 1.2, 0.95]} top={18}>
         <Panel title={t("job.filters")} meta={t("job.filterUnit")}>{explain.funnel.length > 0 ? <Funnel steps={explain.funnel} /> : <p className="mut">{t("job.noFunnel")}</p>}</Panel>
         <Panel title={t("job.nearest")} meta={t("job.nearestNote")}><Candidates near={explain.near} /></Panel>
-        <div className="stack">{aside}</div>
+        <div className="stack">
+          <Panel title={t("job.estimate.title")} meta={explain.estimate ? t("job.estimate.note") : null}><Estimated estimate={explain.estimate} /></Panel>
+          {aside}
+        </div>
       </Columns>
     </>
+  );
+}
+
+/** The other choice: leave the request as it is, and wait for the estimate. */
+function DoNothing({ explain: { estimate } }: { explain: Explain }) {
+  const { t, i18n } = useTranslation();
+  if (!estimate) return null;
+  return (
+    <div className="opt">
+      <div><span className="med">{t("job.doNothing")}</span><div className="sm mut">{t("job.estimate.waits", { count: estimate.after_jobs.length, node: estimate.node_name })}</div></div>
+      <b>{shortTime(estimate.at, i18n.language)}</b>
+    </div>
   );
 }
 

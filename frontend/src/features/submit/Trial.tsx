@@ -7,7 +7,7 @@ import { Candidates } from "@/features/why/Candidates";
 import { Changes } from "@/features/why/Changes";
 import { FragmentPicture } from "@/features/why/FragmentPicture";
 import { Funnel } from "@/features/why/Funnel";
-import { TermBars } from "@/features/why/TermBars";
+import { ScoreSheet } from "@/features/why/ScoreSheet";
 import { Panel } from "@/ui/Panel";
 import { None } from "@/ui/Words";
 
@@ -43,7 +43,7 @@ function Goes({ placement }: { placement: NonNullable<DryRun["placement"]> }) {
         <dd>{placement.devices.length > 0 ? placement.devices.map((device) => <div key={device.id}><b>d{device.index}</b> {device.model} <span className="mut">· {exactMemory(device.memory_mib)}</span></div>) : <None />}</dd>
       </dl>
       {placement.terms.length > 0 ? (
-        <TermBars rows={[{ key: placement.node, name: placement.node_name, terms: placement.terms, score_ppm: placement.score_ppm ?? placement.terms.reduce((sum, term) => sum + term.contribution_ppm, 0) }]} />
+        <ScoreSheet node={placement.node_name} scorePpm={placement.score_ppm} terms={placement.terms} candidates={placement.candidates} runnersUp={placement.runners_up} />
       ) : null}
     </Panel>
   );

@@ -2,6 +2,7 @@
 import { useTranslation } from "react-i18next";
 import type { NearCandidate } from "@/api/types";
 import { count, memory, pieces, score } from "@/lib/format";
+import { TermMeanings } from "./ScoreSheet";
 import { type ScoredRow, TermBars } from "./TermBars";
 
 type Translate = ReturnType<typeof useTranslation>["t"];
@@ -11,7 +12,8 @@ export function lack(near: NearCandidate, t: Translate): string | undefined {
   if (near.needed == null || near.available == null) return undefined;
   const write = near.unit === "MiB" ? memory : (value: number) => `${count(value)}${near.unit ? ` ${near.unit}` : ""}`;
   const inPieces = near.unit === "MiB" && near.pieces.length > 1 ? t("why.lackPieces", { pieces: pieces(near.pieces) }) : "";
-  return t("why.lack", { needed: write(near.needed), available: write(near.available) }) + inPieces;
+  const short = near.needed > near.available ? t("why.lackShort", { short: write(near.needed - near.available) }) : "";
+  return t("why.lack", { needed: write(near.needed), available: write(near.available) }) + inPieces + short;
 }
 
 export function Candidates({ near }: { near: readonly NearCandidate[] }) {
@@ -24,6 +26,7 @@ export function Candidates({ near }: { near: readonly NearCandidate[] }) {
   return (
     <>
       <TermBars rows={rows} />
+      {first && first.terms.length > 0 ? <TermMeanings terms={first.terms} /> : null}
       {lead == null ? null : <div className="sm mut" style={{ marginTop: 4 }}>{t("why.leads", { node: first?.node_name, by: score(lead) })}</div>}
     </>
   );

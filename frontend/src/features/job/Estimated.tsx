@@ -1,0 +1,74 @@
+// When a waiting job would start if nothing else came, what that is known from, and which jobs it waits for.
+import { useQueries } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useTranslation } from "react-i18next";
+import { jobQuery } from "@/api/queries";
+import type { Estimate } from "@/api/types";
+import { duration, shortTime, dateTime } from "@/lib/format";
+import { useNow } from "@/lib/useNow";
+import { useWidth } from "@/lib/useWidth";
+import { None } from "@/ui/Words";
+import { axisOf } from "./estimate";
+
+const HEIGHT = 52;
+const FLOOR = 30;
+const NAMED = 4;
+const DAY_MS = 86_400_000;
+
+export function Estimated({ estimate }: { estimate: Estimate | null }) {
+  const { t, i18n } = useTranslation();
+  const now = useNow();
+  if (!estimate) return <p className="mut">{t("job.estimate.none")}</p>;
+  const at = Date.parse(estimate.at);
+  const time = at - now < DAY_MS ? shortTime(estimate.at, i18n.language) : dateTime(estimate.at, i18n.language);
+  const isDue = at <= now;
+  return (
+    <div className="estimate">
+      <p><span className="fig">{time}</span> <span className="mut">{isDue ? t("job.estimate.due") : t("job.estimate.in", { time: duration(Math.max(0, at - now)) })}</span></p>
+      {isDue ? null : <Line at={at} now={now} />}
+      <p className="sm mut">
+        {t("job.estimate.on")} <Link to="/nodes/$id" params={{ id: estimate.node }}>{estimate.node_name}</Link>{t("job.estimate.basisOpen")}{t(`job.estimate.basis.${estimate.basis}`)}
+      </p>
+      <After ids={estimate.after_jobs} />
+    </div>
+  );
+}
+
+/** The way from now to the start, with the hours between. */
+function Line({ at, now }: { at: number; now: number }) {
+  const { t, i18n } = useTranslation();
+  const [ref, width] = useWidth<HTMLDivElement>(340);
+  const axis = axisOf(now, at);
+  const x = (ms: number) => 6 + ((ms - axis.from) / (axis.to - axis.from)) * (width - 12);
+  return (
+    <div ref={ref}>
+      <svg width={width} height={HEIGHT} role="img" aria-label={t("job.estimate.line", { time: duration(at - now) })}>
+        <rect x={x(now)} y={FLOOR - 12} width={x(at) - x(now)} height="12" fill="none" stroke="var(--ink-3)" strokeDasharray="3 2.500" />
+        <path className="axs" d={`M0 ${FLOOR + 0.5}H${width}`} />
+        {axis.ticks.map((tick) => (
+          <g key={tick}>
+            <path d={`M${x(tick)} ${FLOOR}v4`} stroke="var(--ink-3)" />
+            <text x={x(tick)} y={FLOOR + 17} textAnchor={x(tick) < 24 ? "start" : x(tick) > width - 24 ? "end" : "middle"} className="d">{shortTime(new Date(tick), i18n.language)}</text>
+          </g>
+        ))}
+        <circle cx={x(now)} cy={FLOOR} r="4.5" fill="var(--signal)" />
+        <path d={`M${x(at)} ${FLOOR - 20}V${FLOOR + 5}`} stroke="var(--water)" strokeWidth="3" />
+      </svg>
+    </div>
+  );
+}
+
+/** The jobs whose ends it waits for; those of other teams are not named by the server. */
+function After({ ids }: { ids: readonly number[] }) {
+  const { t } = useTranslation();
+  const jobs = useQueries({ queries: ids.slice(0, NAMED).map((id) => jobQuery(id)) });
+  return (
+    <p className="sm after">
+      <span className="mut">{t("job.estimate.after", { count: ids.length })}</span>{" "}
+      {ids.length === 0 ? <None /> : ids.slice(0, NAMED).map((id, index) => (
+        <span key={id}>{index > 0 ? t("job.comma") : ""}<Link to="/jobs/$id" params={{ id }}>{jobs[index]?.data?.name || "#"}{jobs[index]?.data?.name ? ` / ${id}` : id}</Link></span>
+      ))}
+      {ids.length > NAMED ? ` ${t("job.estimate.more", { count: ids.length - NAMED })}` : null}
+    </p>
+  );
+}
