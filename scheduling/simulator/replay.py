@@ -54,7 +54,7 @@ class Replay:
         self._next = next(self._jobs, None)
         self._heap: list[tuple[int, int, int, int]] = []
         self._on_node: dict[int, set[int]] = {}
-        self._moot = 0
+        self._moot = self._versions = 0
         self._dirty = False
         self._false_shortage = False
         self._next_cycle_ms = 0
@@ -189,10 +189,15 @@ class Replay:
         )
         if pull:
             run.since_ms = now + pull
-            run.version += 1
+            run.version = self._new_version()
             self._push(now + pull, _Kind.END, job.job, run.version)
         else:
             self._begin(run)
+
+    def _new_version(self) -> int:
+        """Never given before, also not to an earlier attempt of the same job."""
+        self._versions += 1
+        return self._versions
 
     def _begin(self, run: Running) -> None:
         """The image is there: from now on it works."""
@@ -211,7 +216,7 @@ class Replay:
         self.meter.busy -= run.busy
         run.advance(self.now_ms)
         run.speed_ppm = speed
-        run.version += 1
+        run.version = self._new_version()
         self.meter.busy += run.busy
         self._push(run.end_ms(), _Kind.END, run.job.job, run.version)
         self._tell({"at": self.now_ms, "event": Happened.SPEED, "job": run.job.job, "ppm": speed})
