@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts import audit
-from controlplane.accounts.permissions import Action, permission_for
+from controlplane.accounts.permissions import Action, permission_for, require
 from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
 from controlplane.base.problems import Fault, invalid, not_found
@@ -115,6 +115,8 @@ class EnrolmentTokensView(APIView):
     )
     def post(self, request: Request) -> Response:
         body = read_body(request, EnrolmentTokenMakeSerializer)
+        if body.get("node") is not None:
+            require(request.user, Action.NODE_TAKEOVER)
         replaces = _replaced_node(body.get("node"))
         with transaction.atomic():
             made = operations.create_enrolment_token(

@@ -232,7 +232,7 @@ class ReasonSerializer(StrictSerializer):
 
 
 class EnrolmentTokenMakeSerializer(StrictSerializer):
-    """`node` approves that the machine of this silent node enrols again without its old token."""
+    """`node` approves that the machine of this silent node enrols again without its old token; admins only."""
 
     node_set = serializers.CharField(max_length=100, required=False, allow_null=True)
     expires_in_hours = serializers.IntegerField(min_value=1, max_value=24 * 30, default=24)

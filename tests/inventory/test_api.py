@@ -225,9 +225,13 @@ def test_an_enrolment_token_enrols_once_and_says_how(operator):
     assert AuditEntry.objects.filter(action="enrolment-token-create").exists()
 
 
-def test_an_enrolment_token_for_a_node_must_name_one(operator, node):
-    assert post(operator, "enrolment-tokens", node=9999).json()["errors"][0]["field"] == "node"
-    assert post(operator, "enrolment-tokens", node=node.pk).status_code == 201
+def test_only_an_admin_lets_a_machine_take_a_node_over(operator, node):
+    assert post(operator, "enrolment-tokens", node=node.pk).status_code == 403
+    assert post(operator, "enrolment-tokens", node=9999).status_code == 403
+    assert not EnrolmentToken.objects.exists()
+    admin = signed_in(Role.ADMIN)
+    assert post(admin, "enrolment-tokens", node=9999).json()["errors"][0]["field"] == "node"
+    assert post(admin, "enrolment-tokens", node=node.pk).status_code == 201
     assert EnrolmentToken.objects.get().replaces == node
 
 
