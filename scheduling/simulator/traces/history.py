@@ -35,7 +35,7 @@ class HistoryHead:
 
 @dataclass(frozen=True, slots=True)
 class HistoryJob:
-    """One job that was submitted in that time. `duration_ms` is the time its processes ran over all attempts, None
+    """One job that was submitted in that time. `duration_ms` is how long its last attempt ran, None
     when it never ran; with `running` it had not ended, and may run longer. `waited_ms` is how long it really
     waited. Measured facts are None when nobody measured them.
     """

@@ -1,0 +1,115 @@
+"""`manage.py export_history --days N --out FILE`: the cluster's own past for `python -m scheduling.simulator`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from controlplane.base import clock
+from queues.models import Job
+from queues.spec import decode_spec
+from scheduling.engine.types import NodeInfo
+from scheduling.models import Placement
+from scheduling.policy_bridge import current_policy
+from scheduling.requests import request_of
+from scheduling.simulator.traces.history import HistoryHead, HistoryJob, line
+from scheduling.snapshot import load_nodes
+
+_MOST_DAYS = 3650
+_CHUNK = 2000
+
+
+class Command(BaseCommand):
+    """Names no people, teams, jobs or commands: numbers, shapes, node and model names, and times."""
+
+    help = "Write nodes, policy and the jobs submitted in the last N days as JSON lines."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--days", type=int, required=True, help=f"how far back, 1 to {_MOST_DAYS}")
+        parser.add_argument("--out", type=Path, required=True, help="the file to write")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        days, out = options["days"], options["out"]
+        if not 1 <= days <= _MOST_DAYS:
+            raise CommandError(f"--days: must lie between 1 and {_MOST_DAYS}, not {days}")
+        until = clock.now()
+        written = 0
+        part = out.with_name(out.name + ".part")
+        try:
+            with part.open("w", encoding="utf-8") as file:
+                for text in _lines(until - timedelta(days=days), until):
+                    file.write(text)
+                    written += 1
+            part.replace(out)
+        except OSError as error:
+            raise CommandError(f"{out}: {error.strerror or error}") from None
+        if options["verbosity"] > 0:
+            self.stdout.write(f"{written} lines written to {out}")
+
+
+def _lines(since: datetime, until: datetime) -> Iterator[str]:
+    head = HistoryHead(from_ms=clock.to_ms(since), until_ms=clock.to_ms(until))
+    yield line("head", head)
+    yield line("policy", current_policy().engine)
+    for info in load_nodes():
+        yield line("node", _empty(info))
+    jobs = Job.objects.filter(submitted_at__gte=since, submitted_at__lte=until).order_by("submitted_at", "id")
+    rows = jobs.iterator(chunk_size=_CHUNK)
+    chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
+    for job in chain.from_iterable(_history(chunk, until) for chunk in chunks):
+        yield line("job", job)
+
+
+def _empty(info: NodeInfo) -> NodeInfo:
+    """The node ready and without bookings, foreign use or heat of the moment; broken devices stay broken."""
+    return replace(
+        info,
+        not_ready=None,
+        memory_booked_mib=0,
+        read_bandwidth_booked_mib_s=0,
+        cpus=tuple(replace(cpu, booked=False) for cpu in info.cpus),
+        devices=tuple(
+            replace(
+                device,
+                memory_booked_mib=0,
+                memory_used_mib=None,
+                compute_booked_milli=0,
+                foreign_mib=0,
+            )
+            for device in info.devices
+        ),
+    )
+
+
+def _history(jobs: Sequence[Job], until: datetime) -> Iterator[HistoryJob]:
+    ran = _last_runs([job.pk for job in jobs])
+    for job in jobs:
+        run = ran.get(job.pk)
+        yield HistoryJob(
+            job=job.pk,
+            queue=job.queue_id,
+            team=job.team_id,
+            priority=job.priority,
+            submitted_ms=clock.to_ms(job.submitted_at),
+            request=request_of(decode_spec(job.spec)),
+            duration_ms=None if run is None else _ms_between(run[0], run[1] or until),
+            waited_ms=None if job.started_at is None else _ms_between(job.submitted_at, job.started_at),
+            running=run is not None and run[1] is None,
+        )
+
+
+def _last_runs(jobs: Sequence[int]) -> dict[int, tuple[datetime, datetime | None]]:
+    """Begin and end of the last attempt of each job that ran at all."""
+    rows = Placement.objects.filter(job_id__in=jobs, running_at__isnull=False).order_by("attempt", "id")
+    return {job: (began, ended) for job, began, ended in rows.values_list("job_id", "running_at", "ended_at")}
+
+
+def _ms_between(first: datetime, last: datetime) -> int:
+    return max(0, clock.to_ms(last) - clock.to_ms(first))

@@ -1,0 +1,89 @@
+"""The cluster's past leaves the database, runs in the simulator, and names nobody."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from controlplane.base import clock
+from queues.models import Job
+from scheduling.models import Phase, Placement
+from scheduling.simulator.__main__ import main
+from scheduling.simulator.traces.history import read_history
+from tests.scheduling.factories import (
+    make_device,
+    make_job,
+    make_node,
+    make_queues,
+    make_team,
+    make_user,
+    run_cycle,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def past() -> list[Job]:
+    """Two devices and three jobs: one ran for ten minutes, one has run for five, one waits."""
+    make_queues()
+    node = make_node("node-a", cores=8)
+    make_device(node, index=0)
+    make_device(node, index=1)
+    user = make_user("ada", team=make_team("vision"))
+    jobs = [make_job(user, name=f"secret-{n}", resources={"devices": 1}) for n in range(3)]
+    run_cycle()
+    first, second = Placement.objects.order_by("id")
+    now = clock.now()
+    ended = {"phase": Phase.RELEASED, "ended_at": now - timedelta(minutes=5)}
+    Placement.objects.filter(pk=first.pk).update(running_at=now - timedelta(minutes=15), **ended)
+    Placement.objects.filter(pk=second.pk).update(running_at=now - timedelta(minutes=5))
+    return jobs
+
+
+def export(folder: Path, *, days: int = 7) -> Path:
+    out = folder / "history.jsonl"
+    call_command("export_history", days=days, out=out, verbosity=0)
+    return out
+
+
+def test_what_is_written_can_be_read_and_run(past, tmp_path, capsys):
+    found = read_history(export(tmp_path))
+    assert [job.job for job in found.jobs] == [job.pk for job in past]
+    assert found.jobs[0].duration_ms == 600_000 and not found.jobs[0].running
+    assert found.jobs[1].running and 300_000 <= found.jobs[1].duration_ms < 400_000
+    assert found.jobs[2].duration_ms is None
+    assert all(device.compute_booked_milli == 0 for node in found.nodes for device in node.devices)
+    assert not any(cpu.booked for node in found.nodes for cpu in node.cpus)
+    assert main(["--trace", "history", str(tmp_path / "history.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"]["completed"] == 2
+
+
+def test_it_names_no_people_teams_or_jobs(past, tmp_path):
+    text = export(tmp_path).read_text()
+    assert not [name for name in ("ada", "vision", "secret", "/bin/true") if name in text]
+
+
+def test_older_jobs_stay_out_and_the_number_of_queries_does_not_grow(
+    past, tmp_path, django_assert_max_num_queries
+):
+    Job.objects.filter(pk=past[0].pk).update(submitted_at=clock.now() - timedelta(days=8))
+    with django_assert_max_num_queries(14):
+        found = read_history(export(tmp_path))
+    assert [job.job for job in found.jobs] == [job.pk for job in past[1:]]
+
+
+@pytest.mark.parametrize("days", [0, -1, 100_000])
+def test_a_bad_number_of_days_is_refused(days, tmp_path):
+    with pytest.raises(CommandError, match="--days: must lie between 1 and 3650"):
+        export(tmp_path, days=days)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_named(past, tmp_path):
+    with pytest.raises(CommandError, match="nowhere"):
+        export(tmp_path / "nowhere")
