@@ -28,7 +28,6 @@ def engine_policy(document: PolicyDocument, queues: tuple[QueueInfo, ...]) -> En
         precheck_num=num,
         precheck_den=den,
         high_bandwidth_node_sets=tuple(document.cpu_policy.high_bandwidth_nodesets),
-        bind_core=document.cpu_policy.bind_core,
         isolate_data_loader=document.cpu_policy.isolate_data_loader,
     )
 

@@ -127,11 +127,11 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
         _("No suitable node can serve what this job reads beside the others."),
     ),
     ReasonCode.NODE_POWER: (
-        _("This job may draw %(needed)s mW more; under its power cap %(node)s has %(available)s mW left."),
+        _("This job may draw %(needed)s more; under its power cap %(node)s has %(available)s left."),
         _("No suitable node may draw what this job adds."),
     ),
     ReasonCode.POWER_CAP: (
-        _("This job may draw %(needed)s mW more; under the power cap of this hour %(available)s mW are left."),
+        _("This job may draw %(needed)s more; under the power cap of this hour %(available)s is left."),
         _("The power cap of this hour leaves no room for this job."),
     ),
     ReasonCode.GANG: (
@@ -258,7 +258,13 @@ def _numbers(near: NearMiss, request: Request | None, names: Mapping[int, str]) 
 
 
 def _amount(code: ReasonCode, number: int) -> str:
-    return memory_text(number) if unit_of(code) == "MiB" else str(number)
+    match unit_of(code):
+        case "MiB":
+            return memory_text(number)
+        case "mW":
+            return f"{number / 1000:g} W"
+        case _:
+            return str(number)
 
 
 def _fragments_text(near: NearMiss, request: Request, params: Mapping[str, Any]) -> str:

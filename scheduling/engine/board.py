@@ -17,7 +17,7 @@ from scheduling.engine.quantities import Ints
 from scheduling.engine.rows import Rows, near_slots
 from scheduling.engine.scores.scale import Scale
 from scheduling.engine.shapes import Demand
-from scheduling.engine.types import UNKNOWN
+from scheduling.engine.types import PPM, UNKNOWN, WHOLE_MILLI, ReasonCode, Term
 
 _NO_SCORE = -1
 
@@ -53,18 +53,20 @@ class Board:
             state.joins().pool_node if demand.wants_devices else np.arange(len(state), dtype=np.int64)
         )
         self._score = np.full(size, _NO_SCORE, dtype=np.int64)
-        self._values = np.zeros((len(scores.terms_in_use(scale.policy.weights_ppm)), size), dtype=np.int64)
+        self._terms = scores.terms_in_use(scale.policy.weights_ppm)
+        self._values = np.zeros((len(self._terms), size), dtype=np.int64)
         self._chosen = np.full((size, width), UNKNOWN, dtype=np.int64)
         self._memory = np.zeros((size, width), dtype=np.int64)
         self._milli = np.zeros((size, width), dtype=np.int64)
         self._slots = np.full((size, width), UNKNOWN, dtype=np.int64)
+        self._added_uw = np.zeros(size, dtype=np.int64)
         self.verdicts = np.full(len(state), UNKNOWN, dtype=np.int64)
         self._seen = 0
 
-    def renew(self) -> None:
-        """Bring all lines up to the ledger's present version."""
+    def renew(self) -> int:
+        """Bring all lines up to the ledger's present version; how many nodes that took."""
         if self._seen == self._ledger.version:
-            return
+            return 0
         changed = np.flatnonzero(self._ledger.versions > self._seen)
         if 2 * len(changed) >= len(self._ledger.versions):
             frame = whole_frame(self._ledger)
@@ -72,30 +74,84 @@ class Board:
             frame = frame_of(self._ledger, changed)
         self._write(frame)
         self._seen = self._ledger.version
+        return len(frame)
 
-    def counts(self) -> Ints:
-        """How many nodes each filter removed; the last entry counts those that passed."""
-        return filters.counts(self.verdicts)
+    def rebase(self, ledger: Ledger, scale: Scale) -> None:
+        """Go on with another ledger over the same rows, whose versions go on from those of the old one."""
+        self._ledger, self._scale = ledger, scale
 
-    def best(self, wanted: int) -> list[Choice]:
-        """The best line of each of the `wanted` best nodes. Order: score (high first), node id, pool."""
+    @property
+    def size_bytes(self) -> int:
+        """Memory of the lines."""
+        return self._values.nbytes + 4 * self._chosen.nbytes + 3 * self._score.nbytes
+
+    def verdicts_within(self, room_uw: int | None) -> Ints:
+        """Verdicts per node, with those that no line's power leaves room for under the cap of all nodes."""
+        if room_uw is None:
+            return self.verdicts
+        open_lines = (self._score != _NO_SCORE) & (self._added_uw <= room_uw)
+        within = np.zeros(len(self.verdicts), dtype=np.bool_)
+        within[self._nodes[open_lines]] = True
+        over = (self.verdicts == filters.PASSED) & ~within
+        return np.where(over, filters.number_of(ReasonCode.POWER_CAP), self.verdicts)
+
+    def least_added_uw(self) -> tuple[int, int] | None:
+        """The line that adds least to the draw, as its node and what it adds; None when no node passed."""
+        if not (self._score != _NO_SCORE).any():
+            return None
+        added = np.where(self._score == _NO_SCORE, np.iinfo(np.int64).max, self._added_uw)
+        line = int(np.argmin(added))
+        return int(self._nodes[line]), int(added[line])
+
+    def best(
+        self, wanted: int, *, room_uw: int | None = None, together_ppm: Ints | None = None
+    ) -> list[Choice]:
+        """The best line of each of the `wanted` best nodes. Order: score (high first), node id, pool.
+
+        `room_uw` is what may still be drawn; `together_ppm`, per node, stands for half of the topology of a gang.
+        """
+        score, values = self._score, self._values
+        if together_ppm is not None:
+            values = self._values_together(together_ppm)
+            weights = [self._scale.policy.weights_ppm[term] for term, _ in self._terms]
+            total: Ints = np.array(weights, dtype=np.int64) @ values // PPM
+            score = np.where(score == _NO_SCORE, _NO_SCORE, total)
+        if room_uw is not None:
+            score = np.where(self._added_uw > room_uw, _NO_SCORE, score)
         found: list[Choice] = []
-        score = self._score
         while len(score) and len(found) < wanted:
             line = int(np.argmax(score))
             if score[line] == _NO_SCORE:
                 break
-            found.append(self._choice(line))
+            found.append(self._choice(line, int(score[line]), values))
             if len(found) < wanted:
-                score = np.where(self._nodes == self._nodes[line], _NO_SCORE, score)
+                first, last = self._span(line)
+                if score is self._score:
+                    score = score.copy()
+                score[first:last] = _NO_SCORE
         return found
 
-    def _choice(self, line: int) -> Choice:
+    def _values_together(self, together_ppm: Ints) -> Ints:
+        values = self._values.copy()
+        for number, (term, _) in enumerate(self._terms):
+            if term is Term.TOPOLOGY:
+                values[number] = (values[number] + together_ppm[self._nodes]) // 2
+        return values
+
+    def _span(self, line: int) -> tuple[int, int]:
+        """The lines of the same node."""
+        node = int(self._nodes[line])
+        if not self.demand.wants_devices:
+            return node, node + 1
+        starts = self._ledger.state.offsets.pool
+        return int(starts[node]), int(starts[node + 1])
+
+    def _choice(self, line: int, score: int, values: Ints) -> Choice:
         given = self._chosen[line] >= 0
         return Choice(
             node=int(self._nodes[line]),
-            score_ppm=int(self._score[line]),
-            values_ppm=tuple(self._values[:, line].tolist()),
+            score_ppm=score,
+            values_ppm=tuple(values[:, line].tolist()),
             devices=self._chosen[line][given],
             memory=self._memory[line][given],
             milli=self._milli[line][given],
@@ -113,6 +169,9 @@ class Board:
         values, total = scores.score(frame, self.demand, rows, self._scale)
         at = lines[rows.pool] if self.demand.wants_devices else lines[rows.node]
         self._score[at] = total
+        on_devices = (rows.of_devices(frame.device.power_mw) * rows.milli).sum(axis=1)
+        on_cores = WHOLE_MILLI * frame.node.core_mw[rows.node] * self.demand.request.cores
+        self._added_uw[at] = on_devices + on_cores
         self._values[:, at] = values
         self._write_devices(frame, rows, at)
 

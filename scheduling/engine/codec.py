@@ -18,6 +18,8 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, ExpectedShape, NodeInfo, PendingJob, Plan
 
 FORMAT = 1
+# Fields that older recordings still carry and that decided nothing.
+_RETIRED: dict[type[Any], frozenset[str]] = {EnginePolicy: frozenset({"bind_core"})}
 T = TypeVar("T")
 _FIELDS: dict[type[Any], dict[str, tuple[Field[Any], Any]]] = {}
 
@@ -146,7 +148,7 @@ def _read_object(kind: type[Any], raw: object, path: str) -> Any:
         raise CodecError(f"{path}: must be an object")
     known = _fields(kind)
     for name in raw:
-        if name not in known:
+        if name not in known and name not in _RETIRED.get(kind, ()):
             raise CodecError(f"{path}.{name}: unknown field")
     for name, (field, _) in known.items():
         if name not in raw and field.default is MISSING and field.default_factory is MISSING:

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 
 from scheduling.engine.links import Layout, layout_of
+from scheduling.engine.partitions import blocked, partitioned, settled
 from scheduling.engine.quantities import Bools, Ints, allocatable_mib, free_compute_milli, free_mib
 from scheduling.engine.types import UNKNOWN, WHOLE_MILLI, CpuInfo, DeviceHealth, DeviceInfo, NodeInfo
 
@@ -59,6 +60,10 @@ class Table:
 
 @dataclass(slots=True)
 class NodeTable(Table):
+    """`draw_uw` (microwatts) is what the node draws: as measured, or by its bookings if that is more. `read_total`
+    and `power_cap_mw` are UNKNOWN where nobody said.
+    """
+
     id: Ints
     ready: Bools
     observe_only: Bools
@@ -68,12 +73,17 @@ class NodeTable(Table):
     host_total: Ints
     host_free: Ints
     read_bandwidth: Ints
+    read_total: Ints
     devices_milli: Ints
+    core_mw: Ints
+    idle_uw: Ints
+    draw_uw: Ints
+    power_cap_mw: Ints
 
 
 @dataclass(slots=True)
 class DeviceTable(Table):
-    """`slot` counts within the node, `position` within the pool."""
+    """`slot` counts within the node, `position` within the pool; `power_mw` is 0 where the limit is unknown."""
 
     id: Ints
     model: Ints
@@ -86,6 +96,7 @@ class DeviceTable(Table):
     suspect: Bools
     slot: Ints
     position: Ints
+    power_mw: Ints
 
 
 @dataclass(slots=True)
@@ -160,7 +171,7 @@ class Block:
 
 
 def block_of(info: NodeInfo, interned: Interned) -> Block:
-    """Rows of every table for one node."""
+    """Rows of every table for one node, before its holds are hidden."""
     cpus = sorted(info.cpus, key=lambda c: c.cpu)
     numas = sorted({_numa(c.numa) for c in cpus})
     slot_of = {numa: i for i, numa in enumerate(numas)}
@@ -169,7 +180,7 @@ def block_of(info: NodeInfo, interned: Interned) -> Block:
     slot = SlotTable(
         _ints(numas), np.bincount(cpu.slot[cpu.free], minlength=len(numas)).astype(np.int64)[: len(numas)]
     )
-    devices = sort_devices(info.devices)
+    devices = sort_devices(settled(info.devices))
     pools = _pools(devices)
     device = _device_rows(devices, pools, _DeviceSlots(info, slot_of), interned)
     layouts = [interned.layouts.number(layout_of(pool, info.links)) for pool in pools]
@@ -192,6 +203,7 @@ def layout_number(interned: Interned, number: int) -> Layout:
 
 
 def _node_row(info: NodeInfo, cores_total: int, cores_free: int, interned: Interned) -> NodeTable:
+    devices = len(info.devices) - len(partitioned(info.devices))
     return NodeTable(
         id=_ints([info.node]),
         ready=_flags([info.not_ready is None]),
@@ -202,8 +214,26 @@ def _node_row(info: NodeInfo, cores_total: int, cores_free: int, interned: Inter
         host_total=_ints([info.memory_mib]),
         host_free=_ints([max(0, info.memory_mib - info.memory_booked_mib)]),
         read_bandwidth=_ints([info.read_bandwidth_booked_mib_s]),
-        devices_milli=_ints([WHOLE_MILLI * len(info.devices)]),
+        read_total=_ints([_known(info.read_bandwidth_total_mib_s)]),
+        devices_milli=_ints([WHOLE_MILLI * devices]),
+        core_mw=_ints([info.core_mw or 0]),
+        idle_uw=_ints([WHOLE_MILLI * (info.idle_mw or 0)]),
+        draw_uw=_ints([_draw_uw(info)]),
+        power_cap_mw=_ints([_known(info.power_cap_mw)]),
     )
+
+
+def _draw_uw(info: NodeInfo) -> int:
+    """By the bookings: idle draw, each device's limit by its booked compute, each busy core; as measured if that is
+    more.
+    """
+    on_devices = sum((d.power_limit_mw or 0) * min(d.compute_booked_milli, WHOLE_MILLI) for d in info.devices)
+    steady_mw = (info.idle_mw or 0) + (info.core_mw or 0) * sum(c.booked for c in info.cpus)
+    return max(on_devices + WHOLE_MILLI * steady_mw, WHOLE_MILLI * (info.measured_mw or 0))
+
+
+def _known(value: int | None) -> int:
+    return UNKNOWN if value is None else value
 
 
 def _cpu_rows(cpus: Sequence[CpuInfo], slot_of: dict[int, int]) -> CpuTable:
@@ -255,6 +285,7 @@ def _device_rows(
     slots: _DeviceSlots,
     interned: Interned,
 ) -> DeviceTable:
+    never = blocked(devices)
     return DeviceTable(
         id=_ints([d.device for d in devices]),
         model=_ints([interned.models.number(d.model) for d in devices]),
@@ -263,10 +294,13 @@ def _device_rows(
         free=_ints([free_mib(d) for d in devices]),
         compute_free=_ints([free_compute_milli(d) for d in devices]),
         foreign=_ints([d.foreign_mib for d in devices]),
-        usable=_flags([d.health in USABLE_HEALTH and not d.cordoned for d in devices]),
+        usable=_flags(
+            [d.health in USABLE_HEALTH and not d.cordoned and d.device not in never for d in devices]
+        ),
         suspect=_flags([d.health is DeviceHealth.SUSPECT for d in devices]),
         slot=_ints([slots.of(d) for d in devices]),
         position=_ints([position for pool in pools for position in range(len(pool))]),
+        power_mw=_ints([d.power_limit_mw or 0 for d in devices]),
     )
 
 

@@ -55,6 +55,25 @@ def choose_cores(ledger: Ledger, demand: Demand, node: int, near: Sequence[int])
     return tuple(chosen[: demand.request.cores])
 
 
+class CoreChoices:
+    """`choose_cores` for one ledger, remembered as long as a node stays what it is."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._known: dict[tuple[int, int, CpuClass, tuple[int, ...]], tuple[int, tuple[int, ...]]] = {}
+
+    def of(self, demand: Demand, node: int, slots: tuple[int, ...]) -> tuple[int, ...]:
+        """CPU table rows for a job whose devices lie beside these NUMA slots."""
+        key = (node, demand.request.cores, demand.cpu_class, slots)
+        version = int(self._ledger.versions[node])
+        known = self._known.get(key)
+        if known is not None and known[0] == version:
+            return known[1]
+        chosen = choose_cores(self._ledger, demand, node, numas_of(self._ledger, slots))
+        self._known[key] = (version, chosen)
+        return chosen
+
+
 def split_loader(ledger: Ledger, demand: Demand, rows: Sequence[int], *, isolate: bool) -> tuple[int, ...]:
     """The CPU rows kept for data loaders: the least preferred quarter (half for data work), whole physical cores if
     possible.

@@ -10,10 +10,11 @@ import numpy as np
 from scheduling.engine import filters
 from scheduling.engine.frame import frame_of, whole_frame
 from scheduling.engine.ledger import Ledger
+from scheduling.engine.partitions import settled
 from scheduling.engine.quantities import Bools, Ints, free_compute_milli_column, free_mib_column
 from scheduling.engine.shapes import Demand, demand_of
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import UNKNOWN, DeviceInfo, EnginePolicy, PendingJob, SliceChoice
+from scheduling.engine.types import UNKNOWN, WHOLE_MILLI, DeviceInfo, EnginePolicy, PendingJob, SliceChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def estimate_start(
     gets `now_ms` and the first such node by id. Memory that a placement used beyond its booking is assumed to stay.
     """
     demand = demand_of(job.request, policy)
-    ends = _Ends(state, releases)
+    ends = _Ends(state, releases, job.job)
     needed = _least(ends, demand)
     if needed is None:
         return None
@@ -102,8 +103,8 @@ def _passed(ledger: Ledger, demand: Demand) -> Bools:
 class _Ends:
     """The releases as rows of the state's columns; `order` are their places by time, node id and place."""
 
-    def __init__(self, state: ClusterState, releases: Sequence[Release]) -> None:
-        self._state = state
+    def __init__(self, state: ClusterState, releases: Sequence[Release], job: int) -> None:
+        self._state, self._job = state, job
         self.node_row = np.array([_row_of(state, r.node) for r in releases], dtype=np.int64)
         here = [i for i in range(len(releases)) if self.node_row[i] != UNKNOWN]
         ordered = sorted(here, key=lambda i: (releases[i].at_ms, releases[i].node, i))
@@ -113,10 +114,13 @@ class _Ends:
         self._slices = self._slice_rows(releases)
         self._cpus = self._cpu_rows(releases)
         self._booked = _booked_of(state, np.unique(self._slices[:, 1]))
+        self._held = _held_of(state, job)
 
     def after(self, happened: Ints) -> Ledger:
         """The cluster as it will be once these releases happened and nothing else."""
         ledger = Ledger(self._state)
+        for hold in ledger.holds.get(self._job, ()):
+            ledger.give_back(hold)
         counts = np.zeros(len(self._host), dtype=np.bool_)
         counts[happened] = True
         self._free_devices(ledger, counts)
@@ -126,7 +130,8 @@ class _Ends:
         np.add.at(back, rows, self._host[happened])
         for row in np.flatnonzero(back).tolist():
             info = self._state.infos[row]
-            booked = max(0, info.memory_booked_mib - int(back[row]))
+            kept = sum(hold.host_memory_mib for hold in info.holds if hold.job != self._job)
+            booked = max(0, info.memory_booked_mib - int(back[row])) + kept
             ledger.node.host_free[row] = max(0, info.memory_mib - booked)
         np.subtract.at(ledger.node.read_bandwidth, rows, self._reads[happened])
         np.maximum(ledger.node.read_bandwidth, 0, out=ledger.node.read_bandwidth)
@@ -143,10 +148,15 @@ class _Ends:
         compute = np.maximum(before_milli - milli_back, 0)
         used = np.where(used == UNKNOWN, UNKNOWN, np.maximum(used - (before_mib - booked), 0))
         allocatable = ledger.device.allocatable[touched]
-        ledger.device.free[touched] = free_mib_column(
+        free = free_mib_column(
             allocatable=allocatable, booked=booked, compute=compute, used=used, foreign=foreign
         )
-        ledger.device.compute_free[touched] = free_compute_milli_column(booked=booked, compute=compute)
+        compute_free = free_compute_milli_column(booked=booked, compute=compute)
+        held_mib, held_milli = self._held[touched].T
+        ledger.device.free[touched] = np.maximum(free - held_mib, 0)
+        ledger.device.compute_free[touched] = np.maximum(compute_free - held_milli, 0)
+        drawn = ledger.device.power_mw[touched] * (before_milli - compute)
+        np.subtract.at(ledger.node.draw_uw, self._state.joins().device_node[touched], drawn)
 
     def _free_cpus(self, ledger: Ledger, counts: Bools) -> None:
         rows = np.unique(self._cpus[counts[self._cpus[:, 0]], 1])
@@ -154,6 +164,7 @@ class _Ends:
         ledger.cpu.free[rows] = True
         node = np.searchsorted(self._state.offsets.cpu, rows, side="right") - 1
         np.add.at(ledger.node.cores_free, node, 1)
+        np.subtract.at(ledger.node.draw_uw, node, WHOLE_MILLI * ledger.node.core_mw[node])
         np.add.at(ledger.slot.free, self._state.offsets.slot[node] + ledger.cpu.slot[rows], 1)
 
     def _slice_rows(self, releases: Sequence[Release]) -> Ints:
@@ -184,7 +195,13 @@ class _Ends:
     def _booked_cpus(self, node: int) -> dict[int, int]:
         first = int(self._state.offsets.cpu[node])
         cpus = sorted(self._state.infos[node].cpus, key=lambda c: c.cpu)
-        return {c.cpu: first + i for i, c in enumerate(cpus) if c.booked and c.online and not c.reserved}
+        holds = self._state.infos[node].holds
+        kept = {cpu for hold in holds if hold.job != self._job for cpu in hold.cpus}
+        return {
+            c.cpu: first + i
+            for i, c in enumerate(cpus)
+            if c.booked and c.online and not c.reserved and c.cpu not in kept
+        }
 
 
 def _booked_of(state: ClusterState, rows: Ints) -> Ints:
@@ -192,10 +209,21 @@ def _booked_of(state: ClusterState, rows: Ints) -> Ints:
     table = np.zeros((len(state.device), 4), dtype=np.int64)
     owner = state.joins().device_node
     for node in np.unique(owner[rows]).tolist():
-        by_id = {d.device: d for d in state.infos[node].devices}
+        by_id = {d.device: d for d in settled(state.infos[node].devices)}
         here = rows[owner[rows] == node]
         amounts = [_amounts(by_id[device]) for device in state.device.id[here].tolist()]
         table[here] = np.array(amounts, dtype=np.int64)
+    return table
+
+
+def _held_of(state: ClusterState, job: int) -> Ints:
+    """Per device row what others' holds name of it: MiB, milli."""
+    table = np.zeros((len(state.device), 2), dtype=np.int64)
+    for row, info in enumerate(state.infos):
+        for s in (s for hold in info.holds if hold.job != job for s in hold.slices):
+            here = slice(int(state.offsets.device[row]), int(state.offsets.device[row + 1]))
+            places = np.flatnonzero(state.device.id[here] == s.device) + here.start
+            table[places] += (s.memory_mib, s.compute_milli)
     return table
 
 

@@ -16,9 +16,8 @@ from scheduling.engine.ledger import Ledger
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.quantities import Ints
 from scheduling.engine.reasons import filter_counts, near_misses
-from scheduling.engine.rooms import Rooms
 from scheduling.engine.scores import score, term_scores
-from scheduling.engine.scores.scale import Scale, worth_of_models
+from scheduling.engine.scores.scale import Scale, scale_of
 from scheduling.engine.shapes import Demand, demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
@@ -93,13 +92,17 @@ def explain(
     jobs.
     """
     ledger = Ledger(state)
-    rooms = Rooms(ledger, expected_shapes((), jobs or (job,), policy))
-    scale = Scale(policy, rooms, worth_of_models(state))
+    scale = scale_of(ledger, policy, expected_shapes((), jobs or (job,), policy))
     demand = demand_of(job.request, policy)
     verdicts = filters.run(whole_frame(ledger), demand).verdicts
     counts = filter_counts(filters.counts(verdicts))
-    if (verdicts == filters.PASSED).any():
+    passed = verdicts == filters.PASSED
+    if passed.any() and refusal.code not in filters.OF_THE_CLUSTER:
         return Explanation(job.job, None, len(state), funnel(verdicts), (), ())
+    if passed.any():
+        verdicts = np.where(passed, filters.number_of(refusal.code), verdicts)
+        near_nodes = tuple(NearNode(miss, None, ()) for miss in refusal.near if miss.code is refusal.code)
+        return Explanation(job.job, refusal.code, len(state), funnel(verdicts), near_nodes, ())
     code = counts[-1].code if counts else refusal.code
     near = near_misses(ledger, demand, verdicts)
     return Explanation(

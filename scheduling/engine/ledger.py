@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from scheduling.engine.allocation import Allocation
 from scheduling.engine.columns import CpuTable, DeviceTable, NodeTable, SlotTable
-from scheduling.engine.quantities import Ints
+from scheduling.engine.quantities import Ints, drawn_uw
 from scheduling.engine.state import ClusterState
 
 
@@ -15,24 +16,12 @@ class LedgerError(ValueError):
     """A take would make an amount negative, or a give-back was never taken; nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Allocation:
-    """What one placement takes: rows of the state's tables (device and CPU rows at most once) and amounts."""
-
-    node: int
-    devices: Ints
-    memory_mib: Ints
-    compute_milli: Ints
-    cpus: Ints
-    host_memory_mib: int
-    read_bandwidth_mib_s: int
-
-
 class Ledger:
     """A working copy of the changing columns of one state; the state itself is never written.
 
     `versions[i]` changes whenever an amount of node i changes and never takes an earlier value again, so results
-    computed from a node may be kept as long as its version stands.
+    computed from a node may be kept as long as its version stands. `holds` are what the state keeps for jobs: taken
+    from the start, given back to their job.
     """
 
     def __init__(self, state: ClusterState) -> None:
@@ -42,16 +31,20 @@ class Ledger:
             cores_free=state.node.cores_free.copy(),
             host_free=state.node.host_free.copy(),
             read_bandwidth=state.node.read_bandwidth.copy(),
+            draw_uw=state.node.draw_uw.copy(),
         )
         self.device: DeviceTable = replace(
             state.device, free=state.device.free.copy(), compute_free=state.device.compute_free.copy()
         )
         self.slot: SlotTable = replace(state.slot, free=state.slot.free.copy())
         self.cpu: CpuTable = replace(state.cpu, free=state.cpu.free.copy())
-        self.version = 1
+        self.rows = _Rows(state)
+        self.version = self.first_version = 1
         self.versions = np.ones(len(state), dtype=np.int64)
         self._journal: list[tuple[Allocation, int]] = []
         self._held: set[Allocation] = set()
+        self.holds = state.holds()
+        self._held.update(held for kept in self.holds.values() for held in kept)
 
     def take(self, allocation: Allocation) -> None:
         """Book the allocation; LedgerError when anything of it is not free."""
@@ -112,5 +105,44 @@ class Ledger:
         self.node.cores_free[a.node] -= sign * len(a.cpus)
         self.node.host_free[a.node] -= sign * a.host_memory_mib
         self.node.read_bandwidth[a.node] += sign * a.read_bandwidth_mib_s
+        self.node.draw_uw[a.node] += sign * drawn_uw(
+            limits_mw=self.device.power_mw[a.devices],
+            milli=a.compute_milli,
+            core_mw=int(self.node.core_mw[a.node]),
+            cores=len(a.cpus),
+        )
         self.version += 1
         self.versions[a.node] = self.version
+
+
+def rebased(old: Ledger, state: ClusterState) -> tuple[Ledger, Ints] | None:
+    """A fresh ledger of a later state with the same rows, whose versions go on from those of the old one: they are
+    new only for nodes that differ from what the old ledger last showed. Beside it the rows of nodes whose facts
+    differ. None when the rows are not the same.
+    """
+    rows = _Rows(state)
+    if not rows.same_as(old.rows):
+        return None
+    pairs = zip(old.rows.infos, rows.infos, strict=True)
+    changed = np.flatnonzero(np.array([a is not b and a != b for a, b in pairs], dtype=np.bool_))
+    ledger = Ledger(state)
+    ledger.version = ledger.first_version = old.version + 1
+    ledger.versions = np.where(old.versions > old.first_version, ledger.version, old.versions)
+    ledger.versions[changed] = ledger.version
+    return ledger, changed
+
+
+class _Rows:
+    """Which rows a state had at one time, whatever is done to it later."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.infos = tuple(state.infos)
+        self._ids = state.node.id.copy()
+        offsets = state.offsets
+        self._starts = (offsets.device, offsets.pool, offsets.slot, offsets.cpu, state.pool.size.copy())
+
+    def same_as(self, other: _Rows) -> bool:
+        """Same nodes with as many devices, pools, NUMA slots and CPUs."""
+        if not np.array_equal(self._ids, other._ids):
+            return False
+        return all(np.array_equal(a, b) for a, b in zip(self._starts, other._starts, strict=True))

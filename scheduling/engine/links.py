@@ -54,8 +54,8 @@ def link_ppm(link: LinkInfo) -> int:
 
 
 def layout_of(pool: Sequence[DeviceInfo], links: Sequence[LinkInfo]) -> Layout:
-    """The layout of these devices; a pair without a reported link counts by NUMA nodes, as the longest path it may
-    have.
+    """The layout of these devices; a pair without a reported link counts as a slow direct one within a link island,
+    else by NUMA nodes, as the longest path it may have.
     """
     position = {device.device: i for i, device in enumerate(pool)}
     size = len(pool)
@@ -104,6 +104,8 @@ def _subset_ppm(layout: Layout, subset: Sequence[int]) -> int:
 
 
 def _assumed(a: DeviceInfo, b: DeviceInfo) -> int:
+    if a.link_island is not None and a.link_island == b.link_island:
+        return _DIRECT_FLOOR_PPM
     return _SAME_NUMA_PPM if _numa(a) is not None and _numa(a) == _numa(b) else _UNKNOWN_PATH_PPM
 
 

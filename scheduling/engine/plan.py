@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from scheduling.engine import scores
+from scheduling.engine import filters, scores
+from scheduling.engine.allocation import Allocation, rest_of
 from scheduling.engine.board import Board, Choice
-from scheduling.engine.cpus import choose_cores, numas_of, split_loader
-from scheduling.engine.ledger import Allocation, Ledger
+from scheduling.engine.boards import BOARD_BYTES, Boards
+from scheduling.engine.cpus import CoreChoices, split_loader
+from scheduling.engine.gangs import room_for, together_ppm
+from scheduling.engine.ledger import Ledger, rebased
 from scheduling.engine.ordering import expected_shapes, in_service_order
+from scheduling.engine.quantities import Ints
 from scheduling.engine.reasons import filter_counts, refusal_of
-from scheduling.engine.rooms import Expected, Rooms
-from scheduling.engine.scores.scale import Scale, worth_of_models
+from scheduling.engine.rooms import Expected
+from scheduling.engine.scores.scale import rebased_scale, scale_of
 from scheduling.engine.shapes import Shapes, demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
+    WHOLE_MILLI,
     Candidate,
     EnginePolicy,
     ExpectedShape,
+    NearMiss,
     PendingJob,
     Placed,
     Plan,
+    ReasonCode,
     Refusal,
     SliceChoice,
 )
@@ -46,6 +54,9 @@ def plan(
     attempt. Candidates: score (high first), node id, pool of the node (models by name, the unknown one first).
     Devices and cores within a node have their own written orders (`fitting`, `cpus`). The order is total, so the
     result depends on the arguments' values alone.
+
+    Replicas of a gang start all or none. What a hold keeps is free for its job alone; what the job leaves of it stays
+    kept. Under a cap on the draw of all nodes no placement exceeds what is left of it.
 
     At most `limit` jobs are considered; `exhausted` says whether those were all. A shape that was refused is not
     tried again: a plan only takes, so it could not fit later. Counts and near misses of refusals describe the cluster
@@ -72,11 +83,31 @@ class Planner:
     ) -> None:
         self.ledger = Ledger(state)
         self._policy = policy
-        self._scale = Scale(policy, Rooms(self.ledger, expected), worth_of_models(state))
+        self._scale = scale_of(self.ledger, policy, expected)
         self._shapes = Shapes()
-        self._boards: dict[int, Board] = {}
-        self._refused: set[int] = set()
-        self._keep_boards = keep_boards
+        self.boards = Boards(self.ledger, self._scale, most_bytes=BOARD_BYTES if keep_boards else 0)
+        self._cores = CoreChoices(self.ledger)
+        self._refused: set[tuple[int, int]] = set()
+
+    def rebase(self, state: ClusterState) -> bool:
+        """Take another state for the next plan and keep what still holds for it; False when nothing could be kept."""
+        found = rebased(self.ledger, state)
+        if found is None:
+            return False
+        ledger, changed = found
+        scale = rebased_scale(self._scale, ledger, changed)
+        if scale is None:
+            return False
+        self.ledger, self._scale = ledger, scale
+        self.boards.rebase(ledger, scale)
+        self._cores = CoreChoices(ledger)
+        self._refused.clear()
+        return True
+
+    @property
+    def shapes_known(self) -> int:
+        """How many different requests were seen."""
+        return len(self._shapes.requests)
 
     def run(self, jobs: Sequence[PendingJob], limit: int | None) -> Plan:
         """Decide jobs in the order given."""
@@ -85,12 +116,11 @@ class Planner:
         refused: list[tuple[PendingJob, int]] = []
         for job in considered:
             shape = self._shapes.number(job.request)
-            decision = None if shape in self._refused else self._place(job, shape)
-            if decision is None:
-                self._refused.add(shape)
+            decisions = self._start(job, shape)
+            if decisions is None:
                 refused.append((job, shape))
             else:
-                placed.append(decision)
+                placed += decisions
         return Plan(
             placed=tuple(placed),
             refused=self._refusals(refused),
@@ -100,20 +130,53 @@ class Planner:
 
     def board(self, shape: int) -> Board:
         """The up-to-date board of a shape."""
-        board = self._boards.get(shape) if self._keep_boards else None
-        if board is None:
-            demand = demand_of(self._shapes.requests[shape], self._policy)
-            board = self._boards[shape] = Board(self.ledger, demand, self._scale)
-        board.renew()
-        return board
+        return self.boards.of(shape, demand_of(self._shapes.requests[shape], self._policy))
 
-    def _place(self, job: PendingJob, shape: int) -> Placed | None:
-        board = self.board(shape)
-        choices = board.best(1 + _RUNNERS_UP)
+    def _start(self, job: PendingJob, shape: int) -> list[Placed] | None:
+        """Every replica's place, or None. A job with holds gets them back for this and keeps what it left of them."""
+        holds = self.ledger.holds.get(job.job, ())
+        known = {(shape, 1), (shape, job.replicas)} & self._refused
+        if known and not holds:
+            return None
+        mark = self.ledger.checkpoint()
+        for hold in holds:
+            self.ledger.give_back(hold)
+        placed = self._all_or_none(job, shape)
+        if placed is None:
+            self.ledger.roll_back(mark)
+            if not holds:
+                self._refused.add((shape, job.replicas))
+            return None
+        for node in sorted({hold.node for hold in holds}):
+            here = [hold for hold in holds if hold.node == node]
+            self.ledger.take(rest_of(node, here, [a for _, a in placed if a.node == node]))
+        return [decision for decision, _ in placed]
+
+    def _all_or_none(self, job: PendingJob, shape: int) -> list[tuple[Placed, Allocation]] | None:
+        """Take a place for every replica; what was taken before one fails is left to the caller's roll back."""
+        placed: list[tuple[Placed, Allocation]] = []
+        room = room_for(self.ledger, self.board(shape).demand) if job.replicas > 1 else None
+        for replica in range(job.replicas):
+            together = None
+            if room is not None:
+                used = {allocation.node for _, allocation in placed}
+                together = together_ppm(self.ledger, used, room, job.replicas)
+            found = self._place(job, shape, replica, together)
+            if found is None:
+                return None
+            self.ledger.take(found[1])
+            placed.append(found)
+        return placed
+
+    def _place(
+        self, job: PendingJob, shape: int, replica: int, together: Ints | None
+    ) -> tuple[Placed, Allocation] | None:
+        board, room_uw = self.board(shape), self._room_uw()
+        choices = board.best(1 + _RUNNERS_UP, room_uw=room_uw, together_ppm=together)
         if not choices:
             return None
-        cores = [self._cores(board, choice) for choice in choices]
-        counts = board.counts()
+        cores = [self._cores.of(board.demand, choice.node, choice.slots) for choice in choices]
+        counts = filters.counts(board.verdicts_within(room_uw))
         loader = split_loader(self.ledger, board.demand, cores[0], isolate=self._policy.isolate_data_loader)
         decision = Placed(
             job=job.job,
@@ -130,15 +193,17 @@ class Planner:
             ),
             candidates=int(counts[-1]),
             counts=filter_counts(counts),
+            replica=replica,
         )
-        self.ledger.take(_allocation(choices[0], cores[0], job))
-        return decision
+        return decision, _allocation(choices[0], cores[0], job)
 
-    def _cores(self, board: Board, choice: Choice) -> tuple[int, ...]:
-        return choose_cores(self.ledger, board.demand, choice.node, numas_of(self.ledger, choice.slots))
+    def _room_uw(self) -> int | None:
+        """What all nodes together may still draw; None without a cap."""
+        cap = self._policy.power_cap_mw
+        return None if cap is None else WHOLE_MILLI * cap - int(self.ledger.node.draw_uw.sum())
 
     def _cpu_numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sorted(int(self.ledger.cpu.cpu[row]) for row in rows))
+        return tuple(sorted(self.ledger.cpu.cpu[list(rows)].tolist()))
 
     def _slices(self, choice: Choice) -> tuple[SliceChoice, ...]:
         ids = self.ledger.device.id[choice.devices].tolist()
@@ -151,15 +216,43 @@ class Planner:
         return Candidate(node, choice.score_ppm, terms, self._slices(choice), self._cpu_numbers(cores))
 
     def _refusals(self, refused: Sequence[tuple[PendingJob, int]]) -> tuple[Refusal, ...]:
-        by_shape: dict[int, Refusal] = {}
+        known: dict[tuple[int, int], Refusal] = {}
         found = []
         for job, shape in refused:
-            if shape not in by_shape:
-                board = self.board(shape)
-                by_shape[shape] = refusal_of(job.job, self.ledger, board.demand, board.verdicts)
-            known = by_shape[shape]
-            found.append(Refusal(job.job, known.code, known.nodes, known.counts, known.near))
+            key = (shape, job.replicas)
+            if key not in known:
+                known[key] = self._refusal(job, shape)
+            found.append(replace(known[key], job=job.job))
         return tuple(found)
+
+    def _refusal(self, job: PendingJob, shape: int) -> Refusal:
+        board, room_uw = self.board(shape), self._room_uw()
+        verdicts = board.verdicts_within(room_uw)
+        near: tuple[NearMiss, ...] = ()
+        least = board.least_added_uw()
+        if least is not None and room_uw is not None and least[1] > room_uw:
+            node, added = int(self.ledger.node.id[least[0]]), -(-least[1] // WHOLE_MILLI)
+            near = (NearMiss(node, ReasonCode.POWER_CAP, added, max(0, room_uw // WHOLE_MILLI)),)
+        passed = verdicts == filters.PASSED
+        if passed.any():
+            node = int(self.ledger.node.id[np.flatnonzero(passed)[0]])
+            near = (NearMiss(node, ReasonCode.GANG, job.replicas, self._replicas_that_fit(job, shape)),)
+            verdicts = np.where(passed, filters.number_of(ReasonCode.GANG), verdicts)
+        return refusal_of(job.job, self.ledger, board.demand, verdicts, near)
+
+    def _replicas_that_fit(self, job: PendingJob, shape: int) -> int:
+        mark, count = self.ledger.checkpoint(), 0
+        room = room_for(self.ledger, self.board(shape).demand)
+        used: set[int] = set()
+        while count < job.replicas - 1:
+            found = self._place(job, shape, count, together_ppm(self.ledger, used, room, job.replicas))
+            if found is None:
+                break
+            self.ledger.take(found[1])
+            used.add(found[1].node)
+            count += 1
+        self.ledger.roll_back(mark)
+        return count
 
 
 def _allocation(choice: Choice, cores: Sequence[int], job: PendingJob) -> Allocation:

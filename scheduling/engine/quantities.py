@@ -75,6 +75,13 @@ def memory_share_milli_column(memory_mib: int, allocatable: Ints) -> Ints:
     return np.where(allocatable > 0, np.clip(share, 1, WHOLE_MILLI), WHOLE_MILLI).astype(np.int64)
 
 
+def drawn_uw(*, limits_mw: Ints, milli: Ints, core_mw: int, cores: int) -> int:
+    """What a job adds to its node's draw at most, in microwatts (so that parts sum exactly): its share of each
+    device's limit, and its cores.
+    """
+    return int((limits_mw * milli).sum()) + WHOLE_MILLI * core_mw * cores
+
+
 def piece_mib(total_mib: int, pieces: int) -> int:
     """Size of one of `pieces` equal parts, rounded up so that together they never fall short."""
     return -(-total_mib // pieces)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from scheduling.engine import filters
+from scheduling.engine.filters import node_power
 from scheduling.engine.filters.cut import Cut, free_but_for_foreign
 from scheduling.engine.frame import Frame, frame_of
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.shapes import Demand
-from scheduling.engine.types import FilterCount, NearMiss, ReasonCode, Refusal
+from scheduling.engine.types import WHOLE_MILLI, FilterCount, NearMiss, ReasonCode, Refusal
 
 NEAR_AT_MOST = 5
 _NEAR_FROM = filters.number_of(ReasonCode.DEVICE_TOO_SMALL)
@@ -37,13 +39,16 @@ def filter_counts(counts: Ints) -> tuple[FilterCount, ...]:
     )
 
 
-def refusal_of(job: int, ledger: Ledger, demand: Demand, verdicts: Ints) -> Refusal:
+def refusal_of(
+    job: int, ledger: Ledger, demand: Demand, verdicts: Ints, first: Sequence[NearMiss] = ()
+) -> Refusal:
     """The refusal of a job that no node takes. The dominant code is the last filter that removed nodes (no nodes at
-    all: not ready).
+    all: not ready). `first` are near misses that no single node explains.
     """
     counts = filter_counts(filters.counts(verdicts))
     code = counts[-1].code if counts else ReasonCode.NODE_NOT_READY
-    return Refusal(job, code, len(verdicts), counts, near_misses(ledger, demand, verdicts))
+    near = (*first, *near_misses(ledger, demand, verdicts))[:NEAR_AT_MOST]
+    return Refusal(job, code, len(verdicts), counts, near)
 
 
 def near_misses(ledger: Ledger, demand: Demand, verdicts: Ints) -> tuple[NearMiss, ...]:
@@ -52,7 +57,7 @@ def near_misses(ledger: Ledger, demand: Demand, verdicts: Ints) -> tuple[NearMis
     for number in sorted(
         {int(v) for v in np.unique(verdicts) if _NEAR_FROM <= v < filters.PASSED}, reverse=True
     ):
-        if len(found) < NEAR_AT_MOST:
+        if len(found) < NEAR_AT_MOST and filters.CODES[number] not in filters.OF_THE_CLUSTER:
             nodes = np.flatnonzero(verdicts == number)
             found += _nearest(ledger, demand, filters.CODES[number], nodes, NEAR_AT_MOST - len(found))
     return tuple(found)
@@ -93,21 +98,50 @@ def _pieces(frame: Frame, gap: _Gap, code: ReasonCode, node: int) -> tuple[int, 
 
 
 _HOST = frozenset(
-    {ReasonCode.CORES_TOTAL, ReasonCode.CORES_FREE, ReasonCode.HOST_MEMORY_TOTAL, ReasonCode.HOST_MEMORY_FREE}
+    {
+        ReasonCode.CORES_TOTAL,
+        ReasonCode.CORES_FREE,
+        ReasonCode.HOST_MEMORY_TOTAL,
+        ReasonCode.HOST_MEMORY_FREE,
+        ReasonCode.READ_BANDWIDTH,
+        ReasonCode.NODE_POWER,
+    }
 )
 
 
 def _host_gap(frame: Frame, demand: Demand, code: ReasonCode) -> _Gap:
-    columns = {
-        ReasonCode.CORES_TOTAL: frame.node.cores_total,
-        ReasonCode.CORES_FREE: frame.node.cores_free,
-        ReasonCode.HOST_MEMORY_TOTAL: frame.node.host_total,
-        ReasonCode.HOST_MEMORY_FREE: frame.node.host_free,
+    node, request = frame.node, demand.request
+    columns: dict[ReasonCode, tuple[int | None, Ints]] = {
+        ReasonCode.CORES_TOTAL: (request.cores, node.cores_total),
+        ReasonCode.CORES_FREE: (request.cores, node.cores_free),
+        ReasonCode.HOST_MEMORY_TOTAL: (request.host_memory_mib, node.host_total),
+        ReasonCode.HOST_MEMORY_FREE: (request.host_memory_mib, node.host_free),
+        ReasonCode.READ_BANDWIDTH: (
+            request.read_bandwidth_mib_s,
+            np.maximum(node.read_total - node.read_bandwidth, 0),
+        ),
     }
-    cores = code in {ReasonCode.CORES_TOTAL, ReasonCode.CORES_FREE}
-    needed = demand.request.cores if cores else demand.request.host_memory_mib or 0
     none = np.zeros(len(frame.device), dtype=np.bool_)
-    return _Gap(np.full(len(frame), needed, dtype=np.int64), columns[code], none)
+    if code is ReasonCode.NODE_POWER:
+        return _Gap(_needed_mw(frame, demand), _room_mw(frame), none)
+    needed, available = columns[code]
+    return _Gap(np.full(len(frame), needed or 0, dtype=np.int64), available, none)
+
+
+def _needed_mw(frame: Frame, demand: Demand) -> Ints:
+    """What the job may add to each node's draw, in the pool that adds least; rounded up."""
+    if not demand.wants_devices:
+        return frame.node.core_mw * demand.request.cores
+    least = np.full(len(frame), _UNMET, dtype=np.int64)
+    for cut in filters.open_cuts(frame, demand):
+        filters.narrow_until(frame, demand, cut, ReasonCode.NODE_POWER)
+        pools = np.flatnonzero(cut.pools)
+        np.minimum.at(least, frame.pool_node[pools], node_power.added_uw(frame, demand, cut)[pools])
+    return -(-least // WHOLE_MILLI)
+
+
+def _room_mw(frame: Frame) -> Ints:
+    return np.maximum(frame.node.power_cap_mw - -(-frame.node.draw_uw // WHOLE_MILLI), 0)
 
 
 def _device_gap(frame: Frame, demand: Demand, code: ReasonCode) -> _Gap:

@@ -1,26 +1,29 @@
-"""How many of each expected shape every node could still take; kept for the whole plan, renewed only for nodes that
-changed.
+"""What the free devices of every node are worth to the expected jobs; kept for a whole plan, renewed only for nodes
+that changed.
 
-Arrays have one line per expected shape. Fits are limited by devices and their memory here, by cores and host memory
-in `host_fits`.
+The expected shapes that ask the same of devices are one *class* (a line of the arrays here). A device is *of use* to
+a class when it could give one piece, and a pool when it has as many such devices as one job of the class takes; its
+use is then their free compute, in milli-device. Cores and host memory decide how much of a class a node could feed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
 from scheduling.engine.filters import device_health, device_model
-from scheduling.engine.filters.cut import Cut, cut_of
+from scheduling.engine.filters.cut import cut_of
 from scheduling.engine.frame import Frame, frame_of, whole_frame
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.shapes import Demand
-from scheduling.engine.types import WHOLE_MILLI
+from scheduling.engine.types import WHOLE_MILLI, CpuClass, Request
 
-_UNLIMITED = 1 << 40
+_WEIGHTS_AT_MOST = 1_000_000
+_NEVER = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,124 +34,181 @@ class Expected:
     weight: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Feed:
+    """What the expected shapes ask of the host, those of one class beside one another; `first` is where each class
+    starts.
+    """
+
+    weight: Ints
+    cores: Ints
+    host_mib: Ints
+    first: Ints
+
+    def fed(self, cores_free: Ints, host_free: Ints) -> Bools:
+        """Per shape and node, whether one job of it finds its cores and its host memory."""
+        found: Bools = (self.cores[:, None] <= cores_free) & (self.host_mib[:, None] <= host_free)
+        return found
+
+    def weight_by_class(self, cores_free: Ints, host_free: Ints) -> Ints:
+        """Per class and node, the weight of the shapes that could be fed there."""
+        fed = self.fed(cores_free, host_free) * self.weight[:, None]
+        found: Ints = np.add.reduceat(fed, self.first, axis=0) if len(self.first) else fed
+        return found
+
+
 class Rooms:
-    """Room for the expected shapes on the ledger's nodes. `size_milli` is what one fit takes of a node's devices."""
+    """Use of the ledger's devices to the expected jobs."""
 
     def __init__(self, ledger: Ledger, expected: Sequence[Expected]) -> None:
         self.expected = tuple(expected)
         self._ledger = ledger
-        shapes = [e.demand for e in expected]
-        self.weight = np.array([e.weight for e in expected], dtype=np.int64)
-        self.count = np.array([max(1, shape.request.devices) for shape in shapes], dtype=np.int64)
-        self.wants_devices = np.array([shape.wants_devices for shape in shapes], dtype=np.bool_)
-        self.cores = np.array([shape.request.cores for shape in shapes], dtype=np.int64)
-        self.host_mib = np.array([shape.request.host_memory_mib or 0 for shape in shapes], dtype=np.int64)
-        frame = whole_frame(ledger)
-        self._statics = _Statics.of(frame, shapes)
-        self.size_milli = _sizes(frame, self._statics) * self.count[:, None]
-        self.copies = np.zeros((len(shapes), len(frame.device)), dtype=np.int64)
-        self.by_pool = np.zeros((len(shapes), len(frame.pools)), dtype=np.int64)
-        self.by_node = np.zeros((len(shapes), len(frame)), dtype=np.int64)
+        on_devices = [e for e in _scaled(expected) if e.demand.wants_devices]
+        grouped: dict[Request, list[Expected]] = {}
+        for one in on_devices:
+            grouped.setdefault(_device_side(one.demand.request), []).append(one)
+        self._classes = [shapes[0].demand for shapes in grouped.values()]
+        self.count = np.array([max(1, d.request.devices) for d in self._classes], dtype=np.int64)
+        self.on_devices = _feed(list(grouped.values()))
+        self.on_cpus = _feed([[e for e in _scaled(expected) if not e.demand.wants_devices]])
+        self.total_weight = int(self.on_devices.weight.sum() + self.on_cpus.weight.sum())
+        self.class_weight = _sum_by(self.on_devices.weight, self.on_devices.first)
+        self.device_milli_by_cores = self._appetite(on_devices)
         self._seen = 0
+        self._size(ledger)
+        self._load(whole_frame(ledger))
+
+    def rebase(self, ledger: Ledger, changed: Ints) -> None:
+        """Go on with another ledger over the same rows, in which these nodes are not what they were."""
+        self._ledger = ledger
+        if len(changed):
+            self._load(frame_of(ledger, changed))
 
     def renew(self) -> None:
-        """Bring the fits up to the ledger's present version."""
+        """Bring everything up to the ledger's present version."""
         if self._seen == self._ledger.version or not self.expected:
             return
         changed = np.flatnonzero(self._ledger.versions > self._seen)
         few = 2 * len(changed) < len(self._ledger.versions)
         frame = frame_of(self._ledger, changed) if few else whole_frame(self._ledger)
-        if len(frame.device):
-            copies = self._copies(frame.devices, frame.device.free, frame.device.compute_free)
-            by_pool = np.add.reduceat(copies, frame.pool_start, axis=1)
-            self.copies[:, frame.devices] = copies
-            self.by_pool[:, frame.pools] = by_pool
-            self.by_node[:, frame.nodes] = _sum_by_node(frame, by_pool // self.count[:, None])
         self._seen = self._ledger.version
+        if not len(frame.device):
+            return
+        free = frame.device.compute_free
+        fits = self.fits(frame.devices, frame.device.free, free)
+        number = np.add.reduceat(fits, frame.pool_start, axis=1, dtype=np.int64)
+        milli = np.add.reduceat(fits * free, frame.pool_start, axis=1)
+        use = np.where(number >= self.count[:, None], milli, 0)
+        self.fitting[:, frame.devices] = fits
+        self.number[:, frame.pools] = number
+        self.milli[:, frame.pools] = milli
+        self.use[:, frame.nodes] = _sum_by_node(frame, use)
+        usable = np.where(frame.device.usable, free, 0)
+        by_node = np.bincount(frame.device_node, weights=usable, minlength=len(frame))
+        self.free_milli[frame.nodes] = by_node.astype(np.int64)
 
-    def lost_fits(self, *, devices: Ints, pools: Ints, memory: Ints, milli: Ints) -> Ints:
-        """Per shape and row: how many fewer fit into the row's pool once its devices (-1: none) gave memory and
-        compute.
+    def fits(self, rows: Ints, free: Ints, compute_free: Ints) -> Bools:
+        """Per class, whether these devices with these amounts free could give one piece."""
+        fits: Bools = compute_free >= self._milli[:, rows]
+        if self._asks_memory:
+            fits &= free >= self._memory[:, rows]
+        return fits
+
+    def change_of_use(self, devices: Ints, memory: Ints, milli: Ints) -> tuple[Ints, Ints]:
+        """Per class and row: by how many fewer devices of use the row's pool has once its devices (-1: none) gave
+        memory and compute, and by how much less free compute those have.
         """
-        if devices.shape[1] == 0:
-            return np.zeros((len(self.expected), len(devices)), dtype=np.int64)
         given = devices >= 0
         rows = np.where(given, devices, 0)
         device = self._ledger.device
-        left = self._copies(rows, device.free[rows] - memory, device.compute_free[rows] - milli)
-        gone = np.where(given, self.copies[:, rows] - left, 0).sum(axis=2)
-        before = self.by_pool[:, pools]
-        count = self.count[:, None]
-        lost: Ints = before // count - (before - gone) // count
-        return lost
+        free = device.compute_free[rows]
+        before = self.fitting[:, rows] & given
+        after = before & self.fits(rows, device.free[rows] - memory, free - milli)
+        gone = before.sum(axis=2) - after.sum(axis=2)
+        return gone, (before * free).sum(axis=2) - (after * (free - milli)).sum(axis=2)
 
-    def host_fits(self, *, cores_free: Ints, host_free: Ints) -> Ints:
-        """Per shape and row: how many of it these cores and this host memory could feed."""
-        by_cores = np.where(
-            self.cores[:, None] > 0, cores_free // np.maximum(self.cores, 1)[:, None], _UNLIMITED
+    def _size(self, ledger: Ledger) -> None:
+        lines, devices = len(self._classes), len(ledger.device)
+        pools, nodes = len(ledger.state.pool), len(ledger.state)
+        self._milli = np.full((lines, devices), _NEVER, dtype=np.int64)
+        self._memory = np.zeros((lines, devices), dtype=np.int64)
+        self.fitting = np.zeros((lines, devices), dtype=np.bool_)
+        self.number = np.zeros((lines, pools), dtype=np.int64)
+        self.milli = np.zeros((lines, pools), dtype=np.int64)
+        self.use = np.zeros((lines, nodes), dtype=np.int64)
+        self.free_milli = np.zeros(nodes, dtype=np.int64)
+
+    def _load(self, frame: Frame) -> None:
+        """What a plan does not change: compute and memory that one piece of each class takes of each device."""
+        for line, demand in enumerate(self._classes):
+            cut = cut_of(frame, demand, int(self.count[line]))
+            device_model.narrow(frame, demand, cut)
+            device_health.narrow(frame, demand, cut)
+            alone = cut.alone | demand.whole
+            unfit = ~cut.devices | (frame.device.total < (-1 if cut.piece is None else cut.piece))
+            unfit |= alone & (frame.device.foreign > 0)
+            milli = np.where(alone, WHOLE_MILLI, np.maximum(cut.milli, 1))
+            self._milli[line, frame.devices] = np.where(unfit, _NEVER, milli)
+            self._memory[line, frame.devices] = np.where(alone, 0, cut.need)
+        self._asks_memory = bool(self._memory.any())
+
+    def _appetite(self, on_devices: Sequence[Expected]) -> tuple[int, int]:
+        """Device-milli and cores that the expected jobs on devices take together: what one core feeds on average."""
+        milli = sum(
+            e.weight
+            * max(1, e.demand.request.devices)
+            * (e.demand.request.device_compute_milli or WHOLE_MILLI)
+            for e in on_devices
         )
-        by_host = np.where(
-            self.host_mib[:, None] > 0, host_free // np.maximum(self.host_mib, 1)[:, None], _UNLIMITED
-        )
-        fits: Ints = np.maximum(np.minimum(by_cores, by_host), 0)
-        return fits
-
-    def _copies(self, rows: Ints, free: Ints, compute_free: Ints) -> Ints:
-        """How many pieces of each shape fit on these devices with these amounts free."""
-        fixed = self._statics
-        idle = (compute_free == WHOLE_MILLI) & fixed.clean[:, rows]
-        by_compute = np.maximum(compute_free, 0) // fixed.milli[:, rows]
-        memory, need = fixed.memory[:, rows], fixed.need[:, rows]
-        by_memory = np.where(free >= need, (free - need) // np.maximum(memory, 1) + 1, 0)
-        shared = np.where(memory > 0, np.minimum(by_compute, by_memory), by_compute)
-        copies = np.where(fixed.alone[:, rows], idle, shared)
-        found: Ints = np.where(fixed.open[:, rows], copies, 0)
-        return found
+        return milli, sum(e.weight * e.demand.request.cores for e in on_devices)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Statics:
-    """What a plan does not change, per shape and device; `alone` covers whole-device shapes, too."""
-
-    need: Ints
-    memory: Ints
-    milli: Ints
-    alone: Bools
-    clean: Bools
-    open: Bools
-
-    @classmethod
-    def of(cls, frame: Frame, shapes: Sequence[Demand]) -> _Statics:
-        cuts = [_open_cut(frame, shape) for shape in shapes]
-        size = (len(shapes), len(frame.device))
-        ints, bools = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
-        found = cls(ints.copy(), ints.copy(), ints + 1, bools.copy(), bools.copy(), bools.copy())
-        for line, (shape, cut) in enumerate(zip(shapes, cuts, strict=True)):
-            found.need[line], found.memory[line] = cut.need, cut.memory
-            found.milli[line] = np.maximum(cut.milli, 1)
-            found.alone[line] = cut.alone | shape.whole
-            found.clean[line] = (frame.device.foreign == 0) & (frame.device.total >= (cut.piece or -1))
-            found.open[line] = cut.devices & shape.wants_devices
-        return found
+def _device_side(request: Request) -> Request:
+    """The request without all that is no matter of devices."""
+    return replace(
+        request,
+        cores=0,
+        cpu_class=CpuClass.AUTO,
+        host_memory_mib=None,
+        read_bandwidth_mib_s=None,
+        node_labels=(),
+        node_sets=(),
+        image=None,
+        image_mib=None,
+        datasets=(),
+        previous_nodes=(),
+        excluded_nodes=(),
+    )
 
 
-def _open_cut(frame: Frame, shape: Demand) -> Cut:
-    cut = cut_of(frame, shape, max(1, shape.request.devices))
-    device_model.narrow(frame, shape, cut)
-    device_health.narrow(frame, shape, cut)
-    return cut
+def _scaled(expected: Sequence[Expected]) -> list[Expected]:
+    """Weights whose sum stays small enough for exact products, each at least 1."""
+    total = sum(e.weight for e in expected)
+    if total <= _WEIGHTS_AT_MOST:
+        return list(expected)
+    return [Expected(e.demand, max(1, e.weight * _WEIGHTS_AT_MOST // total)) for e in expected]
 
 
-def _sizes(frame: Frame, fixed: _Statics) -> Ints:
-    """Compute of one piece on the node's most demanding open device."""
-    largest = np.zeros((len(fixed.milli), len(frame)), dtype=np.int64)
-    for line in range(len(fixed.milli)):
-        np.maximum.at(largest[line], frame.device_node, np.where(fixed.open[line], fixed.milli[line], 0))
-    return largest
+def _feed(grouped: Sequence[Sequence[Expected]]) -> Feed:
+    shapes = [shape for group in grouped for shape in group]
+    sizes = [len(group) for group in grouped if group]
+    return Feed(
+        weight=np.array([e.weight for e in shapes], dtype=np.int64),
+        cores=np.array([e.demand.request.cores for e in shapes], dtype=np.int64),
+        host_mib=np.array([e.demand.request.host_memory_mib or 0 for e in shapes], dtype=np.int64),
+        first=np.array(list(accumulate([0, *sizes]))[:-1], dtype=np.int64),
+    )
+
+
+def _sum_by(weights: Ints, first: Ints) -> Ints:
+    found: Ints = np.add.reduceat(weights, first) if len(first) else weights
+    return found
 
 
 def _sum_by_node(frame: Frame, by_pool: Ints) -> Ints:
     lines, nodes = len(by_pool), len(frame)
+    if len(frame.pools) == nodes and (frame.pool_node == np.arange(nodes)).all():
+        return by_pool
     at = frame.pool_node + nodes * np.arange(lines, dtype=np.int64)[:, None]
     sums = np.bincount(at.ravel(), weights=by_pool.ravel(), minlength=lines * nodes)
     return sums.astype(np.int64).reshape(lines, nodes)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import numpy as np
 
+from scheduling.engine.allocation import Allocation
 from scheduling.engine.columns import (
     Block,
     CpuTable,
@@ -20,6 +21,7 @@ from scheduling.engine.columns import (
     SlotTable,
     block_of,
 )
+from scheduling.engine.holding import hide
 from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.types import NodeInfo
 
@@ -60,7 +62,7 @@ class ClusterState:
             raise ValueError("nodes: two nodes have the same id")
         self.version = 1
         self.versions = np.ones(len(self.infos), dtype=np.int64)
-        self._load([block_of(info, self._interned) for info in self.infos])
+        self._load([self._block(info) for info in self.infos])
         self._forget_derived()
 
     @classmethod
@@ -110,7 +112,7 @@ class ClusterState:
         known = self._is_at(row, info.node)
         if known and self.infos[row] == info:
             return
-        self._replace(row, int(known), block_of(info, self._interned))
+        self._replace(row, int(known), self._block(info))
         self.infos[row : row + int(known)] = [info]
         self.version += 1
         stamp = np.array([self.version], dtype=np.int64)
@@ -143,6 +145,30 @@ class ClusterState:
         if key not in self._derived:
             self._derived[key] = compute()
         return cast(T, self._derived[key])
+
+    def holds(self) -> dict[int, tuple[Allocation, ...]]:
+        """What holds hide, per job, in order of node and as the node lists them."""
+        return self.derived("holds", self._derive_holds)
+
+    def _derive_holds(self) -> dict[int, tuple[Allocation, ...]]:
+        found: dict[int, tuple[Allocation, ...]] = {}
+        for row, info in enumerate(self.infos):
+            if info.holds:
+                for job, held in hide(block_of(info, self._interned), info):
+                    here = replace(
+                        held,
+                        node=row,
+                        devices=held.devices + self.offsets.device[row],
+                        cpus=held.cpus + self.offsets.cpu[row],
+                    )
+                    found[job] = (*found.get(job, ()), here)
+        return found
+
+    def _block(self, info: NodeInfo) -> Block:
+        block = block_of(info, self._interned)
+        if info.holds:
+            hide(block, info)
+        return block
 
     def _load(self, blocks: list[Block]) -> None:
         empty = block_of(_NOTHING, Interned(Interner(), Interner(), Interner()))

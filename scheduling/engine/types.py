@@ -8,7 +8,19 @@ columns, never 0.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
+from enum import StrEnum
+
+from scheduling.engine.facts import CpuInfo as CpuInfo
+from scheduling.engine.facts import DeviceHealth as DeviceHealth
+from scheduling.engine.facts import DeviceInfo as DeviceInfo
+from scheduling.engine.facts import LinkInfo as LinkInfo
+from scheduling.engine.facts import NodeInfo as NodeInfo
+from scheduling.engine.promises import Hold as Hold
+from scheduling.engine.promises import Preemption as Preemption
+from scheduling.engine.promises import PreemptionCause as PreemptionCause
+from scheduling.engine.promises import Reservation as Reservation
+from scheduling.engine.promises import SliceChoice as SliceChoice
+from scheduling.engine.promises import Window as Window
 
 WHOLE_MILLI = 1000
 PPM = 1_000_000
@@ -25,17 +37,6 @@ class CpuClass(StrEnum):
     AUTO = "auto"
     COMPUTE = "compute"
     DATA = "data"
-
-
-class DeviceHealth(IntEnum):
-    """HEALTHY and SUSPECT take new jobs, HEALTHY preferred."""
-
-    UNKNOWN = 0
-    HEALTHY = 1
-    SUSPECT = 2
-    QUARANTINED = 3
-    RECOVERED = 4
-    MISSING = 5
 
 
 class Term(StrEnum):
@@ -73,6 +74,10 @@ class ReasonCode(StrEnum):
     CORES_FREE = "cores-free"
     HOST_MEMORY_TOTAL = "host-memory-total"
     HOST_MEMORY_FREE = "host-memory-free"
+    READ_BANDWIDTH = "read-bandwidth"
+    NODE_POWER = "node-power"
+    POWER_CAP = "power-cap"
+    GANG = "gang"
 
 
 _MOST_MIB = 1 << 40
@@ -83,8 +88,9 @@ _REQUEST_BOUNDS = (
     ("cores", 0, 65_536),
     ("host_memory_mib", 0, _MOST_MIB),
     ("read_bandwidth_mib_s", 0, _MOST_MIB),
+    ("image_mib", 0, _MOST_MIB),
 )
-_REQUEST_OPTIONAL = frozenset({"device_memory_mib", "host_memory_mib", "read_bandwidth_mib_s"})
+_REQUEST_OPTIONAL = frozenset({"device_memory_mib", "host_memory_mib", "read_bandwidth_mib_s", "image_mib"})
 _REQUEST_TUPLES = (
     "models",
     "node_labels",
@@ -134,6 +140,7 @@ class Request:
     previous_nodes: tuple[int, ...] = ()
     excluded_nodes: tuple[int, ...] = ()
     excluded_devices: tuple[int, ...] = ()
+    image_mib: int | None = None
 
     def __post_init__(self) -> None:
         for name, least, most in _REQUEST_BOUNDS:
@@ -155,6 +162,10 @@ class Request:
 class PendingJob:
     """One job that waits. The order of service is queue priority (high first), job priority (high first),
     submitted_at_ms, job id.
+
+    A gang has more than one replica, each with the shape of `request`: all of them start or none. A `deferrable` job
+    prefers the valley windows of the policy and must have started by `latest_start_ms`; whoever lists the pending jobs
+    leaves it out while it should wait, so `plan()` serves whatever it is given.
     """
 
     job: int
@@ -164,85 +175,49 @@ class PendingJob:
     priority: int
     submitted_at_ms: int
     request: Request
+    replicas: int = 1
+    deferrable: bool = False
+    latest_start_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_bound("replicas", self.replicas, 1, 1024)
 
 
 @dataclass(frozen=True, slots=True)
-class CpuInfo:
-    """One logical CPU of a node; `booked` when a placement holds it, `reserved` when jobs may not have it."""
+class ModelCap:
+    """A cap on a queue's share of the devices of one model, in ppm of their capacity."""
 
-    cpu: int
-    core: int
-    socket: int
-    numa: int | None = None
-    max_mhz: int | None = None
-    online: bool = True
-    reserved: bool = False
-    booked: bool = False
+    model: str
+    quota_ppm: int
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceInfo:
-    """One schedulable unit of accelerator. Booked sums come from slices of live placements; `foreign_mib` is measured
-    use nobody booked.
+class TeamCap:
+    """What one team may hold inside a queue, in milli-device of a model (None: of all models together)."""
 
-    `memory_used_mib` is the measured use of the whole device, foreign use included.
-    """
-
-    device: int
-    index: int
+    team: int
     model: str | None
-    memory_total_mib: int | None
-    memory_reserved_mib: int = 0
-    memory_booked_mib: int = 0
-    memory_used_mib: int | None = None
-    compute_booked_milli: int = 0
-    foreign_mib: int = 0
-    numa: int | None = None
-    cpu_affinity: tuple[int, ...] = ()
-    health: DeviceHealth = DeviceHealth.UNKNOWN
-    cordoned: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LinkInfo:
-    """Link between two devices of one node (device ids); `kind` as in agent.protocol.Link."""
-
-    a: int
-    b: int
-    kind: str
-    lanes: int | None = None
-    bandwidth_mb_s: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NodeInfo:
-    """One node as the snapshot knows it; `not_ready` names why it takes no jobs (None when it does)."""
-
-    node: int
-    name: str
-    node_set: str | None
-    not_ready: str | None
-    observe_only: bool
-    labels: tuple[tuple[str, str], ...]
-    memory_mib: int
-    memory_booked_mib: int
-    cpus: tuple[CpuInfo, ...]
-    devices: tuple[DeviceInfo, ...] = ()
-    links: tuple[LinkInfo, ...] = ()
-    images: tuple[str, ...] = ()
-    datasets: tuple[str, ...] = ()
-    read_bandwidth_booked_mib_s: int = 0
+    quota_milli: int
 
 
 @dataclass(frozen=True, slots=True)
 class QueueInfo:
-    """One queue of the policy; quota in ppm of schedulable capacity, None without a cap."""
+    """One queue of the policy; quota in ppm of schedulable capacity, None without a cap.
+
+    `borrow` lets a preemptable queue use idle capacity beyond its quota. `devices_booked_milli` and
+    `cores_booked_milli` are what its placements hold now. Caps are applied by whoever gives `plan()` its jobs.
+    """
 
     queue: int
     name: str
     priority: int
     quota_ppm: int | None
     preemptable: bool
+    borrow: bool = False
+    model_caps: tuple[ModelCap, ...] = ()
+    team_caps: tuple[TeamCap, ...] = ()
+    devices_booked_milli: int = 0
+    cores_booked_milli: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,17 +239,9 @@ class EnginePolicy:
     precheck_num: int = 6
     precheck_den: int = 5
     high_bandwidth_node_sets: tuple[str, ...] = ()
-    bind_core: bool = True
     isolate_data_loader: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class SliceChoice:
-    """A booked share of one device."""
-
-    device: int
-    memory_mib: int
-    compute_milli: int
+    power_cap_mw: int | None = None
+    valley: tuple[Window, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,15 +319,19 @@ class Placed:
     runners_up: tuple[Candidate, ...]
     candidates: int
     counts: tuple[FilterCount, ...]
+    replica: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one call decided, in order of service. `considered` jobs are all that were looked at before the bound was
-    reached.
+    """What one call decided, in order of service; a gang's replicas are neighbours in `placed`. `considered` jobs are
+    all that were looked at before the bound was reached. `preemptions` and `reservations` are what has to yield and
+    what is promised for later.
     """
 
     placed: tuple[Placed, ...] = ()
     refused: tuple[Refusal, ...] = ()
     considered: int = 0
     exhausted: bool = field(default=True)
+    preemptions: tuple[Preemption, ...] = ()
+    reservations: tuple[Reservation, ...] = ()

@@ -11,11 +11,14 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
     CpuClass,
     DeviceHealth,
+    DeviceInfo,
     ExpectedShape,
+    Hold,
     LinkInfo,
     NodeInfo,
     PendingJob,
     Request,
+    SliceChoice,
 )
 from tests.engine.build import GIB, POLICY, all_linked, cpus, device, job, node, shared
 from tests.engine.random_clusters import random_jobs, random_nodes
@@ -31,7 +34,58 @@ def recordings() -> dict[str, Recording]:
             _mixed_nodes(), _mixed_jobs()[:4], (ExpectedShape(Request(devices=4, cores=8), 3),)
         ),
         "crooked.json": _decided(random_nodes(2024), random_jobs(2024)),
+        "s7-fragments.json": _decided(
+            _two_halves_and_one_idle(), [job(n, shared(35 * GIB), queue=1) for n in (1, 2)]
+        ),
+        "s8-precheck.json": _decided(
+            [node(1, [device(1, 24 * GIB, **_BOOKED_AND_FOREIGN)])],
+            [job(n, shared(mib), queue=1) for n, mib in ((1, 5 * GIB + 1), (2, 5 * GIB), (3, 854))],
+        ),
+        "s9-splittable.json": _decided(
+            [node(7, _four_with_twenty_free())],
+            [
+                job(1, shared(40 * GIB, devices=0, splittable=True), queue=1),
+                job(2, shared(40 * GIB), queue=1),
+                job(3, Request(devices=1), queue=2),
+            ],
+        ),
+        "s16-why.json": _decided(
+            [node(7, _four_with_twenty_free()), node(8, [device(80, 32 * GIB)]), node(9)],
+            [job(1, shared(40 * GIB), queue=1), job(2, shared(40 * GIB), queue=1, priority=-1)],
+        ),
+        "gang-hold-power.json": _decided(_held_and_capped(), _gang_jobs()),
     }
+
+
+_BOOKED_AND_FOREIGN = {
+    "memory_booked_mib": 10 * GIB,
+    "compute_booked_milli": 420,
+    "memory_used_mib": 10 * GIB,
+    "foreign_mib": 8 * GIB,
+}
+
+
+def _two_halves_and_one_idle() -> list[NodeInfo]:
+    half = {"memory_booked_mib": 20 * GIB, "compute_booked_milli": 500}
+    return [node(1, [device(n, 40 * GIB, **half) for n in (11, 12)]), node(2, [device(21, 40 * GIB)])]
+
+
+def _four_with_twenty_free() -> list[DeviceInfo]:
+    return [device(n, 80 * GIB, memory_booked_mib=60 * GIB, compute_booked_milli=100) for n in (1, 2, 3, 4)]
+
+
+def _held_and_capped() -> list[NodeInfo]:
+    cards = [[device(10 * n + i, power_limit_mw=400_000) for i in range(3)] for n in (1, 2)]
+    whole = (SliceChoice(10, 80 * GIB, 1000),)
+    return [
+        node(1, cards[0], holds=(Hold(3, whole, (0, 1)),), idle_mw=150_000, node_set="a"),
+        node(2, cards[1], idle_mw=150_000, power_cap_mw=1_000_000, node_set="a"),
+    ]
+
+
+def _gang_jobs() -> list[PendingJob]:
+    one = Request(devices=1, cores=2)
+    return [job(1, one, replicas=2), job(2, one, replicas=3), job(3, one), job(4, one, replicas=9)]
 
 
 def decide_again(recording: Recording) -> Recording:

@@ -22,7 +22,17 @@ from scheduling.engine.types import EnginePolicy, NodeInfo, PendingJob, Request
 from tests.engine.build import POLICY, device, node
 from tests.engine.golden_recordings import FOLDER, decide_again, recordings
 
-NAMES = ["crooked.json", "expected.json", "mixed.json"]
+NAMES = [
+    "crooked.json",
+    "expected.json",
+    "gang-hold-power.json",
+    "mixed.json",
+    "s16-why.json",
+    "s7-fragments.json",
+    "s8-precheck.json",
+    "s9-splittable.json",
+]
+OLD = Path(__file__).parent / "golden_old"
 
 
 def golden(name: str) -> str:
@@ -43,6 +53,34 @@ def test_a_recorded_plan_is_decided_again_byte_for_byte(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_recorded_input_is_what_the_source_says(name: str) -> None:
     assert encode_pretty(recorded()[name]) == golden(name)
+
+
+@pytest.mark.parametrize("path", sorted(OLD.iterdir()), ids=lambda path: path.name)
+def test_a_recording_of_an_older_form_is_still_read(path: Path) -> None:
+    recording = decode(Recording, path.read_text(encoding="ascii"))
+    assert recording.plan is not None
+    jobs = {p.job for p in recording.plan.placed} | {r.job for r in recording.plan.refused}
+    assert jobs == {j.job for j in recording.jobs}
+    assert decode(Recording, encode(decide_again(recording))).nodes == recording.nodes
+
+
+def test_worked_examples() -> None:
+    """What the kept files of the requirements' examples say, for readers."""
+    plans = {name: recorded()[name].plan for name in NAMES}
+    s7, s8, s9, s16 = (
+        plans[n] for n in ("s7-fragments.json", "s8-precheck.json", "s9-splittable.json", "s16-why.json")
+    )
+    assert s7 and s8 and s9 and s16
+    assert [(p.job, p.node, p.slices[0].memory_mib) for p in s7.placed] == [(1, 2, 40 * 1024)]
+    assert [(p.job, p.slices[0].memory_mib) for p in s8.placed] == [(2, 5 * 1024)]
+    assert [(r.job, r.near[0].needed, r.near[0].available) for r in s8.refused] == [
+        (1, 6146, 1024),
+        (3, 1025, 1024),
+    ]
+    assert [(p.job, [s.memory_mib for s in p.slices]) for p in s9.placed] == [(1, [13_654] * 3)]
+    assert [r.job for r in s9.refused] == [2, 3]
+    near = s16.refused[0].near[0]
+    assert (near.node, near.needed, near.pieces) == (7, 48 * 1024, (20 * 1024,) * 4)
 
 
 def test_hash_seeds_change_nothing() -> None:

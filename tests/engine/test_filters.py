@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from scheduling.engine import filters
 from scheduling.engine.types import (
     SIMULATED,
     DeviceHealth,
@@ -84,6 +85,17 @@ REFUSED = [
     ),
     (ReasonCode.HOST_MEMORY_TOTAL, node(1), Request(host_memory_mib=257 * GIB)),
     (ReasonCode.HOST_MEMORY_FREE, node(1, memory_booked_mib=200 * GIB), Request(host_memory_mib=57 * GIB)),
+    (
+        ReasonCode.READ_BANDWIDTH,
+        node(1, read_bandwidth_total_mib_s=1000, read_bandwidth_booked_mib_s=800),
+        Request(read_bandwidth_mib_s=300),
+    ),
+    (
+        ReasonCode.NODE_POWER,
+        node(1, [device(1, power_limit_mw=400_000)], core_mw=5_000, idle_mw=200_000, power_cap_mw=600_000),
+        Request(devices=1, cores=8),
+    ),
+    (ReasonCode.NODE_POWER, node(1, measured_mw=300_000, core_mw=5_000, power_cap_mw=300_000), Request()),
 ]
 
 
@@ -100,8 +112,9 @@ def test_one_node_is_refused_for_its_reason(code: ReasonCode, info: NodeInfo, re
     assert found.counts == (FilterCount(code, 1),)
 
 
-def test_every_reason_has_a_case() -> None:
-    assert {code for code, _, _ in REFUSED} == set(ReasonCode)
+def test_every_reason_of_a_node_has_a_case() -> None:
+    """Those of the whole cluster stand in test_gangs and test_power."""
+    assert {code for code, _, _ in REFUSED} == set(ReasonCode) - set(filters.OF_THE_CLUSTER)
 
 
 def test_shortfalls_name_what_was_needed_and_what_there_is() -> None:
@@ -120,6 +133,8 @@ def test_shortfalls_name_what_was_needed_and_what_there_is() -> None:
         ReasonCode.CORES_FREE: (4, 3, ()),
         ReasonCode.HOST_MEMORY_TOTAL: (257 * GIB, 256 * GIB, ()),
         ReasonCode.HOST_MEMORY_FREE: (57 * GIB, 56 * GIB, ()),
+        ReasonCode.READ_BANDWIDTH: (300, 200, ()),
+        ReasonCode.NODE_POWER: (400_000 + 8 * 5_000, 400_000, ()),
     }
 
 

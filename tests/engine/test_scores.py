@@ -91,13 +91,23 @@ def test_heavy_readers_prefer_high_bandwidth_node_sets() -> None:
     assert chosen(nodes, Request(), policy).node == 1
 
 
-def test_power_wakes_no_idle_node_and_costs_nothing_without_a_weight() -> None:
+def test_power_counts_an_idle_node_as_added_and_costs_nothing_without_a_weight() -> None:
     awake = tuple(replace(c, booked=c.cpu == 0) for c in cpus(16))
-    assert chosen([node(1), node(2, cpus=awake)], Request(), only(Term.POWER)).node == 2
+    nodes = [node(n, cpus=c, idle_mw=90_000, core_mw=5_000) for n, c in ((1, cpus(16)), (2, awake))]
+    assert chosen(nodes, Request(), only(Term.POWER)).node == 2
     terms = chosen(
         [node(1)], Request(), replace(POLICY, weights_ppm={**POLICY.weights_ppm, Term.POWER: 0})
     ).chosen.terms
     assert Term.POWER not in {t.term for t in terms}
+
+
+def test_power_is_measured_against_the_hungriest_node_or_what_is_left_under_the_cap() -> None:
+    frugal = node(1, [device(1, power_limit_mw=100_000)], core_mw=0)
+    hungry = node(2, [device(2, power_limit_mw=400_000)], core_mw=0)
+    found = chosen([frugal, hungry], Request(devices=1), only(Term.POWER))
+    assert [c.score_ppm for c in (found.chosen, *found.runners_up)] == [750_000, 0]
+    capped = replace(only(Term.POWER), power_cap_mw=200_000)
+    assert [c.score_ppm for c in (chosen([frugal, hungry], Request(devices=1), capped).chosen,)] == [500_000]
 
 
 def harms(nodes: list[NodeInfo], request: Request, expected: Request) -> dict[int, int]:
@@ -116,31 +126,47 @@ def harms(nodes: list[NodeInfo], request: Request, expected: Request) -> dict[in
 def test_fragmentation_breaks_up_no_room_for_larger_jobs() -> None:
     half = device(2, compute_booked_milli=500)
     request = shared(None, device_compute_milli=500)
-    assert harms([node(1, [device(1)]), node(2, [half])], request, Request(devices=1, cores=1)) == {
-        2: 0,
-        1: PPM * 1000 // 1500,
+    assert harms([node(1, [device(1)]), node(2, [half])], request, Request(devices=1, cores=0)) == {
+        2: PPM // 3,
+        1: PPM * 2 // 3,
     }
 
 
-def test_fragmentation_compares_with_what_the_job_takes() -> None:
+def test_fragmentation_is_even_when_nothing_more_is_lost_than_the_job_takes() -> None:
     devices = [device(n) for n in range(1, 9)]
-    assert harms([node(1, devices)], Request(devices=8, cores=8), Request(devices=8, cores=1)) == {
+    assert harms([node(1, devices)], Request(devices=8, cores=8), Request(devices=8, cores=0)) == {
         1: PPM // 2
     }
-    assert harms([node(1, devices)], Request(devices=1, cores=1), Request(devices=8, cores=1)) == {
-        1: PPM * 8 // 9
+    # Seven more devices that no job of eight can use.
+    assert harms([node(1, devices)], Request(devices=1, cores=1), Request(devices=8, cores=0)) == {
+        1: PPM // 2 + PPM // 2 * 7 // 8
     }
-
-
-def test_fragmentation_counts_devices_that_no_core_can_feed() -> None:
-    fed, starving = node(1, [device(1)], cpus=cpus(64)), node(2, [device(2)], cpus=cpus(8))
-    found = harms([fed, starving], Request(cores=4), Request(devices=1, cores=8))
-    assert found[1] == 0
-    assert found[2] > PPM // 2
 
 
 def test_fragmentation_knows_the_memory_of_expected_jobs() -> None:
     nodes = [node(1, [device(1, 40 * GIB)]), node(2, [device(2, 80 * GIB)])]
     found = harms(nodes, shared(20 * GIB), shared(35 * GIB))
-    assert found[1] == PPM * 1000 // 1500
-    assert found[2] < found[1]
+    assert found[1] > PPM // 2
+    assert found[2] == PPM // 2
+
+
+def test_fragmentation_on_nodes_without_devices_is_about_cores() -> None:
+    nodes = [node(1, cpus=cpus(16)), node(2, cpus=cpus(6))]
+    assert harms(nodes, Request(cores=4), Request(cores=16)) == {
+        1: PPM // 2 + PPM // 2 * 12 * 125 // (12 * 125 + 1000),
+        2: PPM // 3,
+    }
+
+
+def test_weights_of_expected_jobs_may_be_huge() -> None:
+    nodes = [node(1, [device(n) for n in range(1, 9)])]
+    expected = [ExpectedShape(Request(devices=8), 10**15), ExpectedShape(Request(devices=1), 10**9)]
+    found = plan(
+        ClusterState.build(nodes),
+        [job(1, Request(devices=1))],
+        only(Term.FRAGMENTATION),
+        now_ms=0,
+        seed=0,
+        expected=expected,
+    )
+    assert 0 <= found.placed[0].chosen.score_ppm <= PPM

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from scheduling.engine import codec
-from scheduling.engine.ledger import Allocation, Ledger, LedgerError
+from scheduling.engine.allocation import Allocation
+from scheduling.engine.ledger import Ledger, LedgerError
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import Request

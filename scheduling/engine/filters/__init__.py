@@ -21,9 +21,11 @@ from scheduling.engine.filters import (
     foreign_use,
     host_memory,
     labels,
+    node_power,
     node_ready,
     node_set,
     observe_only,
+    read_bandwidth,
     simulated,
 )
 from scheduling.engine.filters.cut import Cut, cut_of
@@ -64,7 +66,10 @@ AFTER_DEVICES: tuple[tuple[ReasonCode, NodeFilter], ...] = (
     (cores.FREE_CODE, cores.keeps_free),
     (host_memory.TOTAL_CODE, host_memory.keeps_total),
     (host_memory.FREE_CODE, host_memory.keeps_free),
+    (read_bandwidth.CODE, read_bandwidth.keeps),
 )
+# Not about single nodes: the planner asks them of what all the others left.
+OF_THE_CLUSTER: tuple[ReasonCode, ...] = (ReasonCode.POWER_CAP, ReasonCode.GANG)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +99,10 @@ def run(frame: Frame, demand: Demand) -> Filtered:
             _remove(verdicts, frame.any_pool(_pools(frame, cuts)), code)
     for code, keeps in AFTER_DEVICES:
         _remove(verdicts, keeps(frame, demand), code)
+    if node_power.matters(frame):
+        _narrow(frame, demand, cuts, node_power.narrow)
+        kept = frame.any_pool(_pools(frame, cuts)) if cuts else node_power.keeps(frame, demand)
+        _remove(verdicts, kept, node_power.CODE)
     return Filtered(verdicts, tuple(cuts))
 
 

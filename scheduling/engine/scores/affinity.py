@@ -1,5 +1,6 @@
 """Affinity: what the job needs is already there - its image (40), its datasets (30), its own earlier run (30).
 
+A missing image costs by its size: half of its part at 4 GiB, little when it is small, all of it when nobody knows.
 Parts the job does not ask for are left out; a job that asks for none of them has full affinity everywhere.
 """
 
@@ -15,6 +16,7 @@ from scheduling.engine.shapes import Demand
 from scheduling.engine.types import PPM
 
 _IMAGE, _DATASETS, _PREVIOUS = 40, 30, 30
+_HALF_IMAGE_MIB = 4096
 
 
 def value(frame: Frame, demand: Demand, rows: Rows, scale: Scale) -> Ints:
@@ -24,7 +26,9 @@ def value(frame: Frame, demand: Demand, rows: Rows, scale: Scale) -> Ints:
     asked = 0
     if request.image is not None:
         asked += _IMAGE
-        points += _IMAGE * PPM * frame.nodes_with("images", request.image)
+        points += _IMAGE * np.where(
+            frame.nodes_with("images", request.image), PPM, _without(request.image_mib)
+        )
     if request.datasets:
         asked += _DATASETS
         present = sum(frame.nodes_with("datasets", name).astype(np.int64) for name in request.datasets)
@@ -35,3 +39,8 @@ def value(frame: Frame, demand: Demand, rows: Rows, scale: Scale) -> Ints:
     if not asked:
         return np.full(len(rows), PPM, dtype=np.int64)
     return points[rows.node] // asked
+
+
+def _without(image_mib: int | None) -> int:
+    """Affinity of a node that has to fetch an image of this size first."""
+    return 0 if image_mib is None else PPM * _HALF_IMAGE_MIB // (_HALF_IMAGE_MIB + image_mib)

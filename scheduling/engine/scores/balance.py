@@ -2,6 +2,7 @@
 node sets.
 
 The mean of the parts, each PPM less the node's load after the placement; parts the job does not ask for are left out.
+A node that lacks the job's datasets keeps an eighth of that: spreading readers is no reason to move data.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from scheduling.engine.scores.scale import Scale
 from scheduling.engine.shapes import Demand
 from scheduling.engine.types import PPM
 
-# The engine knows no node's bandwidth: booked reads of this size count as half a load.
+# Where nobody knows the node's bandwidth, booked reads of this size count as half a load.
 _HALF_LOAD_MIB_S = 10_240
 
 
@@ -27,11 +28,21 @@ def value(frame: Frame, demand: Demand, rows: Rows, scale: Scale) -> Ints:
         parts.append(PPM - _load(node.host_total, node.host_free, request.host_memory_mib))
     if request.read_bandwidth_mib_s:
         reads = node.read_bandwidth + request.read_bandwidth_mib_s
-        parts.append(PPM - ratio_ppm(reads, reads + _HALF_LOAD_MIB_S))
+        whole = np.where(node.read_total >= 0, node.read_total, reads + _HALF_LOAD_MIB_S)
+        parts.append(PPM - ratio_ppm(reads, whole))
         if scale.policy.high_bandwidth_node_sets:
             parts.append(_high_bandwidth(frame, scale))
     mean: Ints = sum(parts[1:], start=parts[0]) // len(parts)
-    return mean[rows.node]
+    return (mean * _data_ppm(frame, demand) // PPM)[rows.node]
+
+
+def _data_ppm(frame: Frame, demand: Demand) -> Ints:
+    """PPM where all the job's datasets are, an eighth where none is."""
+    names = demand.request.datasets
+    present = np.zeros(len(frame), dtype=np.int64)
+    for name in names:
+        present += frame.nodes_with("datasets", name)
+    return (PPM + 7 * ratio_ppm(present, np.full(len(frame), len(names), dtype=np.int64))) // 8
 
 
 def _load(total: Ints, free: Ints, asked: int) -> Ints:

@@ -1,12 +1,12 @@
 """Fragmentation penalty: what the placement does to the chance that the expected jobs still fit; the value is 1 -
 harm.
 
-For each expected shape, harm compares the room it loses on the node (how many fewer of it fit, times its size) with
-what the job itself takes: loss / (loss + taken), so 0 when the job only uses room that the shape could not use, 1/2
-when it takes just its own size, and towards 1 when it breaks up room for much larger jobs. Fits are limited by
-devices, their memory, cores and host memory alike, so cores that leave devices stranded count as lost room, too. Harm
-is the mean over the expected shapes by their frequency. Sizes are in milli-device; a job's cores count as the share
-of the node's devices that they could feed.
+Free device compute is *lost* to an expected job when a node cannot give it that job: no device has the piece free
+(2 x 20 GiB do not take 35 GiB), too few devices do, or cores and host memory do not suffice. The expected loss of a
+node is the mean over the expected jobs by their frequency, plus 30 % of the compute that its free cores can no longer
+feed at the jobs' average appetite. Harm compares the expected loss after the placement with that before: 1/2 when it
+stays the same, towards 0 when the placement uses up what was lost anyway, towards 1 when it breaks up room (3/4 when
+one device more is lost). On nodes without devices the free cores that are too few for an expected job are what is lost.
 """
 
 from __future__ import annotations
@@ -15,52 +15,90 @@ import numpy as np
 
 from scheduling.engine.frame import Frame
 from scheduling.engine.quantities import Ints
+from scheduling.engine.rooms import Rooms
 from scheduling.engine.rows import Rows
 from scheduling.engine.scores.scale import Scale
 from scheduling.engine.shapes import Demand
-from scheduling.engine.types import PPM, UNKNOWN
+from scheduling.engine.types import PPM, UNKNOWN, WHOLE_MILLI
 
-_CORE_MILLI = 1000
+_UNFED_PERCENT = 30
+# A free core on a node without devices counts like this much of a device.
+_CORE_MILLI = 125
 
 
 def value(frame: Frame, demand: Demand, rows: Rows, scale: Scale) -> Ints:
     """Per row, in ppm."""
     rooms = scale.rooms
-    if not rooms.expected:
-        return np.full(len(rows), PPM, dtype=np.int64)
+    if not rooms.total_weight:
+        return np.full(len(rows), PPM // 2, dtype=np.int64)
     rooms.renew()
+    request = demand.request
+    host = _Host(
+        frame.node.cores_free[rows.node],
+        frame.node.host_free[rows.node],
+        request.cores,
+        request.host_memory_mib or 0,
+    )
+    grown = _loss_on_devices(frame, rows, rooms, host)
+    bare = frame.node.devices_milli[rows.node] == 0
+    if bare.any():
+        grown = np.where(bare, _loss_on_cpus(rooms, host), grown)
+    one_device = WHOLE_MILLI * rooms.total_weight
+    found: Ints = PPM // 2 - (PPM // 2) * grown // (np.abs(grown) + one_device)
+    return found
+
+
+class _Host:
+    """Free cores and host memory of each row's node, before and after the job has its share."""
+
+    def __init__(self, cores: Ints, host_mib: Ints, asked: int, asked_mib: int) -> None:
+        self.before = (cores, host_mib)
+        self.after = (cores - asked, host_mib - asked_mib)
+
+
+def _loss_on_devices(frame: Frame, rows: Rows, rooms: Rooms, host: _Host) -> Ints:
+    """By how much the expected loss grows, in milli-device times the weight of all expected jobs."""
     nodes = frame.nodes[rows.node]
-    before, after = _host_fits(frame, demand, rows, scale)
-    fits = rooms.by_node[:, nodes]
-    lost = np.minimum(fits, before) - np.minimum(fits - _lost_on_devices(frame, rows, scale), after)
-    on_devices = rooms.wants_devices[:, None]
-    loss = np.where(
-        on_devices, lost * rooms.size_milli[:, nodes], (before - after) * rooms.cores[:, None] * _CORE_MILLI
-    )
-    own = np.where(on_devices, _taken_milli(frame, demand, rows), demand.request.cores * _CORE_MILLI)
-    harm = PPM * loss // np.maximum(loss + own, 1)
-    mean: Ints = (rooms.weight[:, None] * harm).sum(axis=0) // rooms.weight.sum()
-    return PPM - mean
+    fed_before = rooms.on_devices.weight_by_class(*host.before)
+    fed_after = rooms.on_devices.weight_by_class(*host.after)
+    use = rooms.use[:, nodes]
+    taken = rows.milli.sum(axis=1)
+    use_after = use
+    if rows.chosen.shape[1]:
+        use_after = use - _use_lost(frame, rows, rooms)
+    used_less = (fed_before * use - fed_after * use_after).sum(axis=0)
+    grown = used_less - taken * rooms.class_weight.sum()
+    return grown + _unfed(rooms, nodes, taken, host)
 
 
-def _host_fits(frame: Frame, demand: Demand, rows: Rows, scale: Scale) -> tuple[Ints, Ints]:
-    """Fits by cores and host memory, now and once the job has its share."""
-    cores, host = frame.node.cores_free[rows.node], frame.node.host_free[rows.node]
-    before = scale.rooms.host_fits(cores_free=cores, host_free=host)
-    after = scale.rooms.host_fits(
-        cores_free=cores - demand.request.cores, host_free=host - (demand.request.host_memory_mib or 0)
-    )
-    return before, after
-
-
-def _lost_on_devices(frame: Frame, rows: Rows, scale: Scale) -> Ints:
+def _use_lost(frame: Frame, rows: Rows, rooms: Rooms) -> Ints:
+    """Per class and row, by how much the pool's use falls."""
+    pools = frame.pools[rows.pool]
     devices = rows.of_devices(frame.devices, absent=UNKNOWN)
-    pools = np.where(rows.pool == UNKNOWN, UNKNOWN, frame.pools[rows.pool]) if len(frame.pools) else rows.pool
-    return scale.rooms.lost_fits(devices=devices, pools=pools, memory=rows.memory, milli=rows.milli)
+    gone, milli = rooms.change_of_use(devices, rows.memory, rows.milli)
+    count, number, before = rooms.count[:, None], rooms.number[:, pools], rooms.milli[:, pools]
+    left = np.where(number - gone >= count, before - milli, 0)
+    lost: Ints = np.where(number >= count, before, 0) - left
+    return lost
 
 
-def _taken_milli(frame: Frame, demand: Demand, rows: Rows) -> Ints:
-    """Device compute the job takes, or the part that its cores could feed if that is more."""
-    cores_total = np.maximum(frame.node.cores_total, 1)
-    fed = demand.request.cores * frame.node.devices_milli // cores_total
-    return np.maximum(np.maximum(rows.milli.sum(axis=1), fed[rows.node]), 1)
+def _unfed(rooms: Rooms, nodes: Ints, taken: Ints, host: _Host) -> Ints:
+    """Growth of the free compute that the free cores cannot feed."""
+    milli, cores = rooms.device_milli_by_cores
+    if not cores:
+        return np.zeros(len(nodes), dtype=np.int64)
+    free = rooms.free_milli[nodes]
+    before = np.maximum(free - host.before[0] * milli // cores, 0)
+    after = np.maximum(free - taken - host.after[0] * milli // cores, 0)
+    found: Ints = (after - before) * rooms.total_weight * _UNFED_PERCENT // 100
+    return found
+
+
+def _loss_on_cpus(rooms: Rooms, host: _Host) -> Ints:
+    """The same for nodes without devices, whose free cores are what may be lost."""
+    after, before = (
+        (rooms.on_cpus.weight[:, None] * ~rooms.on_cpus.fed(*amounts) * amounts[0]).sum(axis=0)
+        for amounts in (host.after, host.before)
+    )
+    found: Ints = (after - before) * _CORE_MILLI
+    return found

@@ -1,0 +1,106 @@
+"""What is known of nodes, their CPUs and their devices: the input that a snapshot gives the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from scheduling.engine.promises import Hold
+
+
+class DeviceHealth(IntEnum):
+    """HEALTHY and SUSPECT take new jobs, HEALTHY preferred."""
+
+    UNKNOWN = 0
+    HEALTHY = 1
+    SUSPECT = 2
+    QUARANTINED = 3
+    RECOVERED = 4
+    MISSING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CpuInfo:
+    """One logical CPU of a node; `booked` when a placement holds it, `reserved` when jobs may not have it."""
+
+    cpu: int
+    core: int
+    socket: int
+    numa: int | None = None
+    max_mhz: int | None = None
+    online: bool = True
+    reserved: bool = False
+    booked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """One schedulable unit of accelerator. Booked sums come from slices of live placements; `foreign_mib` is measured
+    use nobody booked.
+
+    `memory_used_mib` is the measured use of the whole device, foreign use included. A slice of a partitioned device
+    (MIG, vNPU) is a device of its own whose `parent` is the whole one: beside its slices the whole takes no jobs, and
+    slices take none as long as somebody holds the whole. Slices of one parent with the same `memory_group` share one
+    memory: each reports all of it and gets an equal part, so that it counts once. Devices of one `link_island` are
+    linked directly even where no link between them is reported. `power_limit_mw` is the most that it draws.
+    """
+
+    device: int
+    index: int
+    model: str | None
+    memory_total_mib: int | None
+    memory_reserved_mib: int = 0
+    memory_booked_mib: int = 0
+    memory_used_mib: int | None = None
+    compute_booked_milli: int = 0
+    foreign_mib: int = 0
+    numa: int | None = None
+    cpu_affinity: tuple[int, ...] = ()
+    health: DeviceHealth = DeviceHealth.UNKNOWN
+    cordoned: bool = False
+    parent: int | None = None
+    memory_group: int | None = None
+    link_island: int | None = None
+    power_limit_mw: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkInfo:
+    """Link between two devices of one node (device ids); `kind` as in agent.protocol.Link."""
+
+    a: int
+    b: int
+    kind: str
+    lanes: int | None = None
+    bandwidth_mb_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """One node as the snapshot knows it; `not_ready` names why it takes no jobs (None when it does).
+
+    `read_bandwidth_total_mib_s` is what its memory or storage can deliver to all jobs together. Power: `idle_mw` is
+    drawn without any job, `core_mw` by one busy logical CPU, `measured_mw` now by the whole node, `power_cap_mw` is the
+    most it may draw.
+    """
+
+    node: int
+    name: str
+    node_set: str | None
+    not_ready: str | None
+    observe_only: bool
+    labels: tuple[tuple[str, str], ...]
+    memory_mib: int
+    memory_booked_mib: int
+    cpus: tuple[CpuInfo, ...]
+    devices: tuple[DeviceInfo, ...] = ()
+    links: tuple[LinkInfo, ...] = ()
+    images: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    read_bandwidth_booked_mib_s: int = 0
+    holds: tuple[Hold, ...] = ()
+    read_bandwidth_total_mib_s: int | None = None
+    idle_mw: int | None = None
+    core_mw: int | None = None
+    measured_mw: int | None = None
+    power_cap_mw: int | None = None

@@ -1,0 +1,76 @@
+"""Capacity that is given, kept or promised beyond the moment, and whom it is taken from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class SliceChoice:
+    """A booked share of one device."""
+
+    device: int
+    memory_mib: int
+    compute_milli: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Free capacity of a node that is kept for one job: it is hidden from everybody else, and the job may use it.
+
+    The caller leaves a hold out once it is over; `until_ms` says when that will be (None: until it is dropped).
+    What a hold names beyond what is free is not held.
+    """
+
+    job: int
+    slices: tuple[SliceChoice, ...] = ()
+    cpus: tuple[int, ...] = ()
+    host_memory_mib: int = 0
+    read_bandwidth_mib_s: int = 0
+    until_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The place and the time at which a waiting job is promised its start; others may only run there until then."""
+
+    job: int
+    node: int
+    starts_at_ms: int
+    slices: tuple[SliceChoice, ...] = ()
+    cpus: tuple[int, ...] = ()
+    host_memory_mib: int = 0
+    read_bandwidth_mib_s: int = 0
+    replica: int = 0
+
+
+class PreemptionCause(StrEnum):
+    """Why this placement has to yield, in the order in which capacity is reclaimed."""
+
+    UNSTARTED = "unstarted"
+    IDLE = "idle"
+    BORROWED = "borrowed"
+    CHEAPEST = "cheapest"
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """One placement that is asked to yield its capacity to a job; `lost_work_ms` is what a restart from its last
+    checkpoint costs, None when unknown.
+    """
+
+    job: int
+    attempt: int
+    node: int
+    for_job: int
+    cause: PreemptionCause
+    lost_work_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of time, as moments: whoever knows the time zone worked them out. The end is not part of it."""
+
+    opens_at_ms: int
+    closes_at_ms: int
