@@ -13,6 +13,7 @@ BENCHMARKS = {
     "start-latency": "bench.start_latency",
     "chaos": "bench.chaos",
     "openb": "bench.openb",
+    "engine-speed": "bench.engine_speed",
 }
 
 

@@ -108,7 +108,8 @@ def _history(jobs: Sequence[Job], until: datetime) -> Iterator[HistoryJob]:
 def _last_runs(jobs: Sequence[int]) -> dict[int, tuple[datetime, datetime | None]]:
     """Begin and end of the last attempt of each job that ran at all."""
     rows = Placement.objects.filter(job_id__in=jobs, running_at__isnull=False).order_by("attempt", "id")
-    return {job: (began, ended) for job, began, ended in rows.values_list("job_id", "running_at", "ended_at")}
+    times = rows.values_list("job_id", "running_at", "ended_at")
+    return {job: (began, ended) for job, began, ended in times if began is not None}
 
 
 def _ms_between(first: datetime, last: datetime) -> int:
