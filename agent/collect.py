@@ -23,6 +23,7 @@ import agent
 from agent.config import Config
 from agent.host import cpus, machine, memory, mounts, numa, runtimes
 from agent.journal import write_atomic
+from agent.notices import notice
 from agent.protocol import (
     Check,
     CheckResult,
@@ -31,11 +32,12 @@ from agent.protocol import (
     Facts,
     Link,
     NodeSample,
+    Notice,
     Runtime,
     Vendor,
 )
 from agent.vendors import PROBES
-from agent.vendors.base import Probe, Readout, device_name
+from agent.vendors.base import Probe, Readout, device_name, with_vendor
 from agent.vendors.worker import Answer
 
 logger = logging.getLogger("headrace.agent.collect")
@@ -199,7 +201,7 @@ class HostCollector:
         *,
         root: Path = Path("/"),
         isolates_users: bool = False,
-        runner_warnings: tuple[str, ...] = (),
+        runner_warnings: tuple[Notice, ...] = (),
         probes: Mapping[Vendor, type[Probe]] = PROBES,
         probe_timeout_s: float = PROBE_TIMEOUT_S,
     ) -> None:
@@ -215,7 +217,7 @@ class HostCollector:
         self._meter = memory.UsageMeter(root)
         self._runtimes: list[Runtime] = []
         self._links: dict[Vendor, list[Link]] = {}
-        self._vendor_warnings: dict[Vendor, list[str]] = {}
+        self._vendor_warnings: dict[Vendor, list[Notice]] = {}
         self._host: Facts | None = None
         self._host_at_s = -HOST_FACTS_AGE_S
         self._readings: Readings | None = None
@@ -237,13 +239,13 @@ class HostCollector:
         with self._lock:
             host = self._host or self._read_host()
             devices = [device for vendor in self._probes for device in self._known.of(vendor)]
-            warnings = [
+            notices = [
                 *self._runner_warnings,
-                *(text for texts in self._vendor_warnings.values() for text in texts),
+                *(said for of_vendor in self._vendor_warnings.values() for said in of_vendor),
             ]
             links = [link for links in self._links.values() for link in links]
             return msgspec.structs.replace(
-                host, runtimes=list(self._runtimes), devices=devices, links=links, warnings=warnings
+                host, runtimes=list(self._runtimes), devices=devices, links=links, notices=notices
             )
 
     def begin(self) -> None:
@@ -294,7 +296,7 @@ class HostCollector:
     def _read_vendor(self, vendor: Vendor, probe: type[Probe]) -> tuple[list[DeviceSample], list[Check]]:
         known = self._known.of(vendor)
         if not probe.present(self._root):
-            self._vendor_warnings[vendor] = [f"{vendor}: driver and tools are gone"] if known else []
+            self._vendor_warnings[vendor] = [notice("driver-gone", vendor=vendor)] if known else []
             return [], unknown_checks(known, "driver and tools are gone")
         worker = self._workers.setdefault(
             vendor, VendorWorker(vendor, self._root, timeout_s=self._probe_timeout_s)
@@ -302,7 +304,9 @@ class HostCollector:
         answer = worker.read()
         if answer.readout is None:
             with self._lock:
-                self._vendor_warnings[vendor] = [f"{vendor}: {answer.problem}"]
+                self._vendor_warnings[vendor] = [
+                    notice("probe-failed", vendor=vendor, problem=answer.problem)
+                ]
             return [], unknown_checks(known, answer.problem)
         return self._take_readout(vendor, answer.readout)
 
@@ -310,7 +314,7 @@ class HostCollector:
         with self._lock:
             self._known.see(vendor, [reading.facts for reading in readout.readings])
             self._links[vendor] = list(readout.links)
-            self._vendor_warnings[vendor] = [f"{vendor}: {text}" for text in readout.warnings]
+            self._vendor_warnings[vendor] = [with_vendor(said, vendor) for said in readout.warnings]
         return [reading.sample for reading in readout.readings], [
             reading.check for reading in readout.readings
         ]

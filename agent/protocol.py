@@ -136,8 +136,15 @@ class Link(msgspec.Struct, frozen=True):
     bandwidth_mb_s: int | None = None
 
 
+class Notice(msgspec.Struct, frozen=True):
+    """Something odd about a node: a code, and what its sentence needs."""
+
+    code: str
+    params: dict[str, str] = {}
+
+
 class Facts(msgspec.Struct, frozen=True):
-    """What a node is; sent only when its digest changed or the server asks."""
+    """What a node is; sent only when its digest changed or the server asks. `warnings` is prose of older agents."""
 
     machine_id: str
     hostname: str
@@ -162,6 +169,7 @@ class Facts(msgspec.Struct, frozen=True):
     isolates_users: bool = False
     simulated: bool = False
     warnings: list[str] = []
+    notices: list[Notice] = []
 
 
 class DeviceSample(msgspec.Struct, frozen=True):

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.protocol import Cpu, DeviceFacts, Facts, Link, Mount, Numa, Runtime
+from agent.protocol import Cpu, DeviceFacts, Facts, Link, Mount, Notice, Numa, Runtime
 from controlplane.base.texts import has_control_character, without_control_characters
 from inventory import plausible
 from inventory.identifiers import normal_pci, normal_uuid
+from inventory.warnings import warning
 
 MAX_CPUS = 4096
 MAX_NUMA = 256
@@ -20,6 +21,7 @@ MAX_NAMES = 4096
 MAX_LABELS = 128
 MAX_RUNTIMES = 16
 MAX_WARNINGS = 64
+MAX_PARAMS = 8
 MAX_NAME = 300
 # The facts whose change alone concerns people but no decision.
 UNSEEN_BY_SCHEDULING = frozenset({"arch", "os", "kernel", "mounts", "runtimes", "warnings"})
@@ -55,17 +57,17 @@ class CleanFacts:
 
 @dataclass(slots=True)
 class _Cleaner:
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
 
     def number(self, name: str, value: int | None, limits: plausible.Range) -> int | None:
         cleaned = limits.clean(value)
         if value is not None and cleaned is None:
-            self.warnings.append(f"{name}: {value} is impossible and counts as unknown")
+            self.warnings.append(warning("impossible-number", field=name, value=value))
         return cleaned
 
     def upto(self, name: str, items: Sequence[Any], limit: int) -> Sequence[Any]:
         if len(items) > limit:
-            self.warnings.append(f"{name}: {len(items)} entries, only the first {limit} are kept")
+            self.warnings.append(warning("too-many", field=name, count=len(items), limit=limit))
         return items[:limit]
 
 
@@ -94,21 +96,36 @@ def clean_facts(facts: Facts) -> CleanFacts:
         "reserved_cpus": _cpu_ids(facts.reserved_cpus),
     }
     columns = _node_columns(cleaner, facts, cpu_count=len(cpus) or None)
-    stored["warnings"] = [
-        text(entry, MAX_NAME) or "" for entry in [*facts.warnings, *cleaner.warnings][:MAX_WARNINGS]
-    ]
+    stored["warnings"] = [*_said(facts), *cleaner.warnings][:MAX_WARNINGS]
     return CleanFacts(columns, text(facts.node_set, 100), stored, devices, links)
 
 
+def _said(facts: Facts) -> list[Any]:
+    """What the agent finds odd: codes, and prose of older agents."""
+    prose = [text(entry, MAX_NAME) for entry in facts.warnings[:MAX_WARNINGS]]
+    return [entry for entry in prose if entry] + [_notice(said) for said in facts.notices[:MAX_WARNINGS]]
+
+
+def _notice(said: Notice) -> dict[str, Any]:
+    params = list(said.params.items())[:MAX_PARAMS]
+    return {
+        "code": text(said.code, 50) or "",
+        "params": {text(name, 50) or "": text(value, MAX_NAME) or "" for name, value in params},
+    }
+
+
 def _node_columns(cleaner: _Cleaner, facts: Facts, *, cpu_count: int | None) -> dict[str, Any]:
-    labels = cleaner.upto("labels", list(facts.labels.items()), MAX_LABELS)
+    given = cleaner.upto("labels", list(facts.labels.items()), MAX_LABELS)
+    labels = {key[:MAX_NAME]: value[:MAX_NAME] for key, value in given if _storable(key + value)}
+    if len(labels) < len(given):
+        cleaner.warnings.append(warning("control-character", field="labels"))
     return {
         "name": text(facts.hostname, 255) or facts.machine_id[:255],
         "agent_version": text(facts.agent_version, 50) or "",
         "cpu_model": text(facts.cpu_model, 200),
         "cpu_count": cpu_count,
         "memory_mib": cleaner.number("memory_mib", facts.memory_mib, plausible.HOST_MEMORY_MIB),
-        "labels": {key[:MAX_NAME]: value[:MAX_NAME] for key, value in labels if _storable(key + value)},
+        "labels": labels,
         "observe_only": facts.observe_only,
         "isolates_users": facts.isolates_users,
         "simulated": facts.simulated,
@@ -122,7 +139,7 @@ def _devices(cleaner: _Cleaner, reported: Sequence[DeviceFacts]) -> tuple[CleanD
         if device is None:
             continue
         if device.identity in devices:
-            cleaner.warnings.append(f"devices: {device.identity} is reported twice, the first one counts")
+            cleaner.warnings.append(warning("device-twice", device=device.identity))
             continue
         devices[device.identity] = device
     return tuple(devices.values())
@@ -165,7 +182,7 @@ def _links(cleaner: _Cleaner, reported: Sequence[Link], *, known: set[int]) -> t
     for link in cleaner.upto("links", reported, MAX_LINKS):
         first, second = sorted((link.a, link.b))
         if first == second or not {first, second} <= known:
-            cleaner.warnings.append(f"links: {link.a}-{link.b} does not join two known devices")
+            cleaner.warnings.append(warning("link-unknown", a=link.a, b=link.b))
             continue
         columns = {
             "kind": text(link.kind, 20) or "SYS",

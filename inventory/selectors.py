@@ -10,6 +10,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from controlplane.accounts.models import User
 from inventory import catalogue
 from inventory.models import Device, DeviceHealth, DeviceLink, Node
+from inventory.warnings import warning_text
 from inventory.wiring import UPWARD
 
 _SUMMARY_COLUMNS = (
@@ -117,12 +118,13 @@ def _facts_part(node: Node, by_cpu: Mapping[int, Mapping[str, Any]]) -> dict[str
         {**cpu, "reserved": cpu["id"] in reserved, **by_cpu.get(cpu["id"], nobody)}
         for cpu in facts.get("cpus", [])
     ]
-    lists = ("numa", "mounts", "runtimes", "images", "datasets", "warnings")
+    lists = ("numa", "mounts", "runtimes", "images", "datasets")
     texts = ("arch", "os", "kernel")
     return {
         "cpus": cpus,
         **{name: facts.get(name, []) for name in lists},
         **{name: facts.get(name) for name in texts},
+        "warnings": [warning_text(entry) for entry in facts.get("warnings", [])],
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent.protocol import Assignment, TaskPhase
+from agent.protocol import Assignment, Notice, TaskPhase
 from agent.task import Outcome, Record, TaskKey
 
 OnChange = Callable[[TaskKey], None]
@@ -37,7 +37,7 @@ class Runner(Protocol):
 
     on_change: OnChange
     isolates_users: bool
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
 
     def reserve(self, assignment: Assignment) -> int | None:
         """The uid the job will run under; raises RunnerError."""

@@ -21,7 +21,8 @@ from pathlib import Path
 from agent.fact_files import number, read_facts
 from agent.host.machine import boot_id
 from agent.journal import Journal
-from agent.protocol import Assignment, ExitReason, TaskPhase
+from agent.notices import notice, sentence
+from agent.protocol import Assignment, ExitReason, Notice, TaskPhase
 from agent.runners.base import OnChange, Progress, RunnerError
 from agent.runners.cgroup import JobGroups
 from agent.runners.environment import job_environment
@@ -46,17 +47,7 @@ HOME_NAME = re.compile(r"[0-9]+-[0-9]+")
 LOG_LIMIT_BYTES = 64 << 20
 NOFILE = 1 << 16
 MAX_PROCESSES = 4096
-NO_MEMORY_LIMIT = (
-    "host memory of jobs is watched, not enforced: no writable cgroup v2 was delegated to the agent"
-)
-CORES_NOT_ENFORCED = (
-    "cores of jobs are bound, not enforced: a job can widen its own affinity to cores of others"
-)
-SAME_USER = (
-    "the agent is not root: jobs run as the agent's own user, see each other's files and could read the agent's token;"
-    " run it as root where jobs are not trusted"
-)
-ROOT_WITHOUT_RIGHTS = "the agent is root but may not change users here: it refuses to run jobs"
+ROOT_WITHOUT_RIGHTS = notice("root-without-rights")
 
 
 @dataclass
@@ -107,7 +98,7 @@ class ProcessRunner:
         if self._users is not None:
             return self._users.take()
         if os.geteuid() == 0:
-            raise RunnerError(ROOT_WITHOUT_RIGHTS)
+            raise RunnerError(sentence(ROOT_WITHOUT_RIGHTS))
         return None
 
     def start(self, record: Record) -> None:
@@ -236,12 +227,12 @@ class ProcessRunner:
             live.process.poll()
         self.on_change(key)
 
-    def _warnings(self) -> tuple[str, ...]:
-        found = [CORES_NOT_ENFORCED]
+    def _warnings(self) -> tuple[Notice, ...]:
+        found = [notice("cores-not-enforced")]
         if not self.isolates_users:
-            found.append(ROOT_WITHOUT_RIGHTS if os.geteuid() == 0 else SAME_USER)
+            found.append(ROOT_WITHOUT_RIGHTS if os.geteuid() == 0 else notice("same-user"))
         if self._groups is None:
-            found.append(NO_MEMORY_LIMIT)
+            found.append(notice("memory-not-enforced"))
         return tuple(found)
 
     def _home(self, key: TaskKey) -> Path:

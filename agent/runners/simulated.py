@@ -17,7 +17,7 @@ from pathlib import Path
 from agent.fact_files import number, read_facts
 from agent.host.files import parse_count
 from agent.journal import Journal
-from agent.protocol import Assignment, ExitReason, TaskPhase
+from agent.protocol import Assignment, ExitReason, Notice, TaskPhase
 from agent.runners.base import OnChange, Progress
 from agent.runners.task_files import read_exit, size_of, write_exit, write_private
 from agent.simulation_spec import SimNode
@@ -87,7 +87,7 @@ class SimRunner:
     """
 
     isolates_users = True
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     def __init__(self, node: SimNode, journal: Journal, timetable: Timetable) -> None:
         self._node = node

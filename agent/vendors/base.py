@@ -8,7 +8,8 @@ from typing import Protocol
 
 import msgspec
 
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Numa, Vendor
+from agent.notices import sentence
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Notice, Numa, Vendor
 
 MOST_MEMORY_MIB = 16 << 20
 MOST_POWER_W = 20_000
@@ -52,7 +53,7 @@ class Readout(msgspec.Struct, frozen=True):
     readings: list[Reading] = []
     links: list[Link] = []
     numa: list[Numa] = []
-    warnings: list[str] = []
+    warnings: list[Notice] = []
 
 
 class Probe(Protocol):
@@ -70,6 +71,11 @@ class Probe(Protocol):
 
     def read(self) -> Readout:
         """Look at the live devices; raises ProbeError."""
+
+
+def with_vendor(said: Notice, vendor: Vendor) -> Notice:
+    """The same, saying whose devices it is about."""
+    return Notice(code=said.code, params={"vendor": vendor.value, **said.params})
 
 
 def device_name(facts: DeviceFacts) -> str:
@@ -110,7 +116,7 @@ def document(readout: Readout) -> dict[str, object]:
             {"a": link.a, "b": link.b, "kind": link.kind, "lanes": link.lanes} for link in readout.links
         ],
         "numa": [msgspec.to_builtins(node) for node in readout.numa],
-        "warnings": list(readout.warnings),
+        "warnings": [sentence(with_vendor(said, readout.vendor)) for said in readout.warnings],
     }
 
 

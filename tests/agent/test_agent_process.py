@@ -44,7 +44,7 @@ def test_the_first_report_says_what_the_node_is(server: ControlPlane, agent: Age
     report = server.reports[0]
     facts = report.facts
     assert facts is not None and facts.cpus and facts.memory_mib
-    assert any("cores of jobs are bound, not enforced" in warning for warning in facts.warnings)
+    assert "cores-not-enforced" in [said.code for said in facts.notices]
     assert (facts.labels, facts.node_set, facts.reserved_cpus) == ({"rack": "9"}, "lab", [0])
     assert facts.isolates_users == (os.geteuid() == 0)
     assert server.enrolments[0].machine_id == facts.machine_id
@@ -330,7 +330,7 @@ def test_a_hanging_tool_costs_unknown_checks_and_one_process(
     )
     assert report.checks[0].device == "GPU-a" and "no answer" in report.checks[0].evidence
     facts = eventually(
-        lambda: next((r.facts for r in server.reports if r.facts and r.facts.warnings[-1:]), None)
+        lambda: next((r.facts for r in server.reports if r.facts and r.facts.notices[-1:]), None)
     )
     assert [device.uuid for device in facts.devices] == ["GPU-a"]
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.notices import notice
 from agent.protocol import CheckResult, Link
 from agent.vendors.base import document
 from agent.vendors.nvidia import NvidiaProbe, nvml
@@ -113,12 +114,11 @@ def test_words_of_trouble_are_never_healthy(change: dict[str, str], code: str) -
 
 
 def test_missing_devices_and_cut_documents_are_said() -> None:
-    assert "2 of 3" in NvidiaProbe.parse(xml({}, attached=3)).warnings[0]
+    assert "2 of 3" in document(NvidiaProbe.parse(xml({}, attached=3)))["warnings"][0]
     cut = xml({}, {"uuid": "GPU-bbbb", "bus": "00000000:3C:00.0"})[:-400]
     readout = NvidiaProbe.parse(cut)
-    assert [reading.facts.uuid for reading in readout.readings] == [
-        "GPU-aaaa"
-    ] and "cut off" in readout.warnings[0]
+    assert [reading.facts.uuid for reading in readout.readings] == ["GPU-aaaa"]
+    assert readout.warnings[0] == notice("output-damaged", tool="nvidia-smi")
 
 
 def test_lost_devices_beside_the_document_are_kept() -> None:
@@ -261,7 +261,7 @@ def test_a_broken_device_is_reported_beside_healthy_ones(error: int, result: Che
 def test_no_library_is_no_crash() -> None:
     with pytest.raises(nvml.Unavailable):
         nvml.read_all(FakeNvml(init=12))
-    assert nvml.read_all(FakeNvml(count=0)).warnings == ["NVML finds no devices"]
+    assert nvml.read_all(FakeNvml(count=0)).warnings == [notice("no-devices", tool="NVML")]
 
 
 def test_only_new_uncorrectable_errors_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

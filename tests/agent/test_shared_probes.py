@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from agent.vendors.base import Readout, document
+from agent.notices import sentence
+from agent.protocol import Vendor
+from agent.vendors.base import Readout, document, with_vendor
 from agent.vendors.nvidia import NvidiaProbe
 
 SHARED = Path(os.environ.get("HEADRACE_TEST_SHARED") or Path(__file__).resolve().parents[3] / "shared")
@@ -53,7 +55,9 @@ def test_partitions_and_missing_cards() -> None:
         (part["instance"], part["memory_total_mib"], part["memory_used_mib"]) for part in device["partitions"]
     ]
     assert parts == [(1, 19968, 19), (2, 19968, 19)] and device["utilization_pct"] is None
-    assert "3 of 4" in readout("a100-80g-mig-4x1g-attached4.xml").warnings[0]
+    assert "3 of 4" in sentence(
+        with_vendor(readout("a100-80g-mig-4x1g-attached4.xml").warnings[0], Vendor.NVIDIA)
+    )
 
 
 def test_four_dies_keep_their_bus_ids() -> None:

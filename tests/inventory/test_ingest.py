@@ -1,10 +1,16 @@
 """Facts into rows."""
 
+import re
+
 import msgspec
 import pytest
+from django.utils.translation import override
 
+from agent import notices
+from agent.protocol import Notice
 from inventory.ingest import apply_facts
 from inventory.models import Device, DeviceEvent, DeviceHealth, DeviceLink, Node
+from inventory.warnings import TEXTS, warning_text
 from tests.inventory.factories import GIB, THRESHOLDS, device_facts, facts, link, make_node
 
 pytestmark = pytest.mark.django_db
@@ -88,12 +94,16 @@ def test_a_device_that_shrank_is_stored_as_it_is():
     assert device.memory_total_mib == 10 * GIB
 
 
+def warnings_of(node):
+    return [warning_text(entry) for entry in Node.objects.get(pk=node.pk).facts["warnings"]]
+
+
 @pytest.mark.parametrize("value", [-1, 4294967295, 2**63, 2**70, 140737488355328, 0])
 def test_impossible_memory_is_unknown_with_a_warning(value):
     node = make_node()
     (device,) = ingest(node, device_facts(0, memory_total_mib=value))
     assert device.memory_total_mib is None
-    assert any("memory_total_mib" in warning for warning in Node.objects.get(pk=node.pk).facts["warnings"])
+    assert any("memory_total_mib" in text for text in warnings_of(node))
 
 
 def test_impossible_values_everywhere_do_not_stop_the_rest():
@@ -128,7 +138,7 @@ def test_sizes_are_bounded():
     )
     assert len(devices) == 256
     stored = Node.objects.get(pk=node.pk).facts
-    assert len(stored["images"]) == 4096 and any("images" in warning for warning in stored["warnings"])
+    assert len(stored["images"]) == 4096 and any("images" in text for text in warnings_of(node))
 
 
 def test_two_devices_with_one_identity_count_once():
@@ -177,3 +187,22 @@ def test_unknown_stays_unknown():
         None,
     ) * 4
     assert Node.objects.get(pk=node.pk).cpu_count is None
+
+
+def test_what_is_odd_is_said_in_the_readers_language_and_prose_of_older_agents_as_it_is():
+    node = make_node()
+    said = [
+        Notice(code="no-devices", params={"vendor": "nvidia", "tool": "NVML\x1b[31m"}),
+        Notice(code="of-tomorrow", params={"a": "1"}),
+    ]
+    ingest(node, warnings=["no container runtime", "\x00"], notices=said, labels={"a\n": "b"})
+    shown = ["no container runtime", "nvidia: NVML[31m found no devices.", "of-tomorrow (a: 1)"]
+    assert warnings_of(node) == [*shown, "labels: entries with control characters are left out."]
+    with override("zh-hans"):
+        assert warnings_of(node)[1] == "nvidia：NVML[31m 未找到任何设备。"
+
+
+def test_every_notice_of_the_agent_has_a_sentence_here():
+    assert set(notices.TEXTS) <= set(TEXTS)
+    for code, text in notices.TEXTS.items():
+        assert set(re.findall(r"{(\w+)}", text)) >= set(re.findall(r"%\((\w+)\)s", str(TEXTS[code]))), code

@@ -9,6 +9,7 @@ import msgspec
 
 from agent.host.commands import run_command
 from agent.host.numa import pci_cpus, pci_numa_node
+from agent.notices import notice
 from agent.protocol import Check, CheckResult
 from agent.vendors.base import ProbeError, Reading, Readout, plain
 from agent.vendors.nvidia import nvml, smi_xml, text, topology
@@ -58,7 +59,9 @@ class NvidiaProbe:
             raise ProbeError(f"{reason}; {result.problem}")
         matrix = run_command(["nvidia-smi", "topo", "-m"], timeout_s=COMMAND_TIMEOUT_S)
         links = topology.parse_matrix(plain(matrix.output)).links if not matrix.problem else []
-        problems = [f"nvidia: {problem}" for problem in (result.problem, matrix.problem) if problem]
+        problems = [
+            notice("tool-failed", problem=problem) for problem in (result.problem, matrix.problem) if problem
+        ]
         return msgspec.structs.replace(readout, links=links, warnings=[*readout.warnings, *problems])
 
     def _complete(self, reading: Reading) -> Reading:

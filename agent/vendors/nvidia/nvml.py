@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pynvml
 
 from agent.host.numa import normal_bus_id
+from agent.notices import notice
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Vendor
 from agent.vendors.base import (
     EVIDENCE_CHARS,
@@ -73,7 +74,7 @@ def read_all(library: Any = pynvml) -> Readout:
         raise Unavailable(f"NVML: {error}") from error
     finally:
         _quietly(library.nvmlShutdown, library)
-    warnings = [] if readings else ["NVML finds no devices"]
+    warnings = [] if readings else [notice("no-devices", tool="NVML")]
     return Readout(
         vendor=Vendor.NVIDIA, driver_version=driver, readings=readings, links=links, warnings=warnings
     )

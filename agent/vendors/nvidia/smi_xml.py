@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from agent.host.numa import normal_bus_id
+from agent.notices import notice
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor
 from agent.vendors.base import (
     EVIDENCE_CHARS,
@@ -42,11 +43,10 @@ def parse_xml(captured: str) -> Readout:
     """
     elements, driver, attached, complete = _elements(captured)
     readings = [_reading(element, index, driver) for index, element in enumerate(elements)]
-    warnings = [] if complete else ["nvidia-smi output is cut off or damaged; devices may be missing"]
+    warnings = [] if complete else [notice("output-damaged", tool="nvidia-smi")]
     if attached is not None and attached > len(readings):
-        warnings.append(
-            f"{attached - len(readings)} of {attached} attached GPUs are missing from nvidia-smi's output"
-        )
+        missing = attached - len(readings)
+        warnings.append(notice("devices-missing", missing=missing, attached=attached, tool="nvidia-smi"))
     lost = text.parse_lines(captured, known=[reading.facts for reading in readings])
     return Readout(
         vendor=Vendor.NVIDIA,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from agent.host.numa import normal_bus_id
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor
+from agent.notices import notice
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Notice, Vendor
 from agent.vendors.base import EVIDENCE_CHARS, Reading, Readout, device_name
 from agent.vendors.nvidia import states
 
@@ -20,7 +21,7 @@ def parse_lines(captured: str, *, known: Sequence[DeviceFacts] = ()) -> Readout:
     seen = {facts.pci_bus_id for facts in known}
     index = len(known)
     readings: list[Reading] = []
-    warnings: list[str] = []
+    warnings: list[Notice] = []
     for line in captured.splitlines():
         if not any(word in line.lower() for word in _COMPLAINTS):
             continue
@@ -31,9 +32,9 @@ def parse_lines(captured: str, *, known: Sequence[DeviceFacts] = ()) -> Readout:
         seen.add(bus_id)
         readings.append(_broken(bus_id, index + len(readings), line.strip()))
     if _NONE in captured:
-        warnings.append("nvidia-smi found no devices")
+        warnings.append(notice("no-devices", tool="nvidia-smi"))
     elif not readings and not known:
-        warnings.append("nothing was recognised in this text")
+        warnings.append(notice("not-recognised"))
     return Readout(vendor=Vendor.NVIDIA, readings=readings, warnings=warnings)
 
 

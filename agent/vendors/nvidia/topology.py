@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from agent.host.files import parse_count, parse_cpu_list
+from agent.notices import notice
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Vendor
 from agent.vendors.base import Reading, Readout
 
@@ -30,7 +31,7 @@ def parse_matrix(captured: str) -> Readout:
             cells = _cells(line, columns)
             links += _links(int(row.group(1)), cells)
             readings.append(_reading(int(row.group(1)), cells))
-    warnings = [] if readings else ["no topology matrix was recognised"]
+    warnings = [] if readings else [notice("no-topology")]
     return Readout(vendor=Vendor.NVIDIA, readings=readings, links=links, warnings=warnings)
 
 
