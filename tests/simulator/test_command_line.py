@@ -1,0 +1,145 @@
+"""`python -m scheduling.simulator` and `python -m bench openb`, as people call them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from bench import openb, openb_check
+from bench.data import data_file
+from bench.openb_lists import arrivals, arrived_at, load
+from scheduling.simulator.__main__ import main
+from tests.simulator.checking import check
+from tests.simulator.test_readers import NODES, PHILLY, PODS, write
+
+CLONE = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str, capsys) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_a_generated_workload_gives_the_same_bytes_twice_and_a_clean_log(tmp_path, capsys):
+    options = ("--jobs", "60", "--cluster", "2x4", "--load", "120", "--seed", "3", "--mtbf-h", "50", "--json")
+    events = tmp_path / "events.jsonl"
+    first = run(*options, "--valley", "22:00-08:00", "--events", str(events), capsys=capsys)
+    log = events.read_text()
+    second = run(*options, "--valley", "22:00-08:00", "--events", str(events), capsys=capsys)
+    assert (first, log) == (second, events.read_text())
+    assert check(json.loads(line) for line in log.splitlines()).problems == []
+    report = json.loads(first)
+    assert report["jobs"]["submitted"] == 60
+    assert report["assumptions"]["valley"] == "22:00-08:00 UTC"
+    assert run(*options, "--valley", "22:00-08:00", "--seed", "4", capsys=capsys) != first
+
+
+def test_traces_run_from_files(tmp_path, capsys):
+    jobs = write(tmp_path, PHILLY)
+    found = json.loads(run("--trace", "philly", str(jobs), "--cluster", "2x8", "--json", capsys=capsys))
+    assert found["jobs"]["completed"] == 2 and found["waits"]["by_size"][">8"]["count"] == 1
+    pods = write(tmp_path, PODS, "pods.csv")
+    where = ("--nodes-file", str(write(tmp_path, NODES, "nodes.csv")))
+    assert "3 completed" in run("--trace", "openb", str(pods), *where, capsys=capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--trace", "philly"], "needs a file"),
+        (["--trace", "philly", "absent.csv"], "absent.csv: cannot be read"),
+        (["--trace", "openb", "absent.csv"], "needs --nodes-file"),
+        (["some.csv"], "reads no file"),
+        (["--valley", "ten-eight"], "write it like 22:00-08:00"),
+        (["--valley", "22:00-08:00", "--time-zone", "Nowhere"], "no time zone"),
+        (["--policy", "absent.yaml"], "absent.yaml: cannot be read"),
+        (["--cluster", "8"], "--cluster"),
+        (["--cycle-s", "nan"], "--cycle-s"),
+        (["--hours", "0"], "--hours"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong(arguments, problem, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_the_simulator_needs_no_django():
+    code = "import sys, scheduling.simulator.__main__; print('django' in sys.modules, 'yaml' in sys.modules)"
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=CLONE, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == ["False", "False"]
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, Path]:
+    out = tmp_path_factory.mktemp("openb") / "out.csv"
+    options = {"pods": "synthetic", "seeds": range(1, 2), "load": 130, "out": out, "preset": "packing"}
+    figures = openb.run(Namespace(**options, sample_seeds=0, cpu_unit=1000, data=None))
+    return figures, out
+
+
+def test_the_packing_bench_runs_on_its_own_sample(packed):
+    figures, out = packed
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert list(rows[0]) == ["seed", "order", "pod", "node", "devices", "milli"]
+    assert [int(row["order"]) for row in rows] == list(range(len(rows)))
+    assert figures["check"]["errors"] == 0
+    assert figures["check"]["percent_by_seed"] == {1: figures["seeds"][0]["percent_at_load"]}
+    assert figures["seeds"][0]["percent_at_load"] > 85
+    assert figures["sample_policy"]["percent_at_load"]["mean"] is None
+
+
+def test_the_checker_sees_what_is_wrong(packed):
+    _, out = packed
+    lists = load("synthetic", None)
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    placed = next(row for row in rows if row["milli"] == "1000" and row["node"])
+
+    def errors(**change: str) -> list[str]:
+        edited = [{**row, **change} if row is placed else row for row in rows]
+        return openb_check.check([openb_check._Read(row) for row in edited], lists.nodes, lists.pods)[
+            "examples"
+        ]
+
+    assert errors() == []
+    other = next(row for row in rows if row["node"] and row is not placed and row["milli"] == "1000")
+    assert "overbooked" in errors(node=other["node"], devices=other["devices"])[0]
+    assert "unknown node" in errors(node="nowhere")[0]
+    assert "a device that" in errors(devices="9")[0]
+    assert "wrong number" in errors(devices="")[0]
+    assert "wrong milli" in errors(milli="500")[0]
+    assert "unknown pod" in errors(pod="nobody")[0]
+    assert "order 7777" in errors(order="7777")[0]
+
+
+def test_arrivals_are_the_list_shuffled_and_then_drawn_until_the_load():
+    lists = load("synthetic", None)
+    order = arrivals(lists, seed=42, load_percent=130)
+    assert sorted(order[: len(lists.pods)]) == list(range(len(lists.pods)))
+    demand = [lists.pods[at].total_milli for at in order]
+    assert sum(demand) >= 1.3 * lists.capacity_milli > sum(demand[:-1])
+    assert order == arrivals(lists, seed=42, load_percent=130) != arrivals(lists, seed=43, load_percent=130)
+    assert sum(demand[: arrived_at(lists.pods, order, lists.capacity_milli)]) >= lists.capacity_milli
+
+
+def test_without_the_data_the_bench_says_where_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADRACE_SHARED", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"HEADRACE_SHARED.*--list synthetic"):
+        load("default", None)
+    (tmp_path / "x.csv").write_text("")
+    assert data_file(tmp_path, "traces", "openb-2023", "x.csv") == tmp_path / "x.csv"
+
+
+@pytest.mark.parametrize("text", ["", "a-b", "5-4", "1-2-3"])
+def test_bad_seeds_are_refused(text):
+    with pytest.raises(Exception, match=r"seed|A-B"):
+        openb.seeds_of(text)

@@ -1,0 +1,218 @@
+"""Readers: what they make of good files, and that a bad one is refused with file, line, column and a fix."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from scheduling.engine.types import Request, Term
+from scheduling.simulator.policy import PRESETS, read_policy
+from scheduling.simulator.traces import history, openb, philly
+from scheduling.simulator.traces.errors import TraceError
+from tests.simulator.runs import nodes
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\nn0,96000,393216,8,G2\nn1,32500,131072,0,\n"
+PODS = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+    "p0,11400,16384,1,1000,,LS,Running,10,70,20\n"
+    "p1,3152,12288,1,460,G2,BE,Running,5,65,\n"
+    "p2,8000,8192,0,0,,BE,Running,0,30,0\n"
+)
+PHILLY = (
+    "timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,66.0,1,b\n2017-10-09 06:13:03,2951.5,16,a\n"
+)
+
+
+def write(folder: Path, text: str, name: str = "trace.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_openb_becomes_nodes_requests_and_jobs(tmp_path):
+    found = openb.read_nodes(write(tmp_path, NODES))
+    infos = openb.node_infos(found)
+    assert [(len(i.cpus), len(i.devices)) for i in infos] == [(96, 8), (32, 0)]
+    assert infos[0].devices[7].device == 8 and infos[0].devices[0].memory_total_mib is None
+    pods = openb.read_pods(write(tmp_path, PODS, "pods.csv"), {"G2"})
+    assert openb.request_of(pods[0]) == Request(devices=1, cores=12, host_memory_mib=16384)
+    assert openb.request_of(pods[1]) == Request(
+        devices=1, device_compute_milli=460, shareable=True, models=("G2",), cores=4, host_memory_mib=12288
+    )
+    assert not openb.request_of(pods[2]).devices
+    jobs = openb.sim_jobs(pods)
+    assert [(j.submitted_ms, j.duration_ms, j.queue) for j in jobs] == [
+        (0, 30_000, 3),
+        (5_000, 60_000, 3),
+        (10_000, 50_000, 1),
+    ]
+
+
+def test_a_finer_cpu_unit_never_gives_more_than_there_is(tmp_path):
+    node = openb.OpenbNode("n", 32_500, 1, 0, "")
+    pod = openb.OpenbPod("p", 3_152, 1, 0, 0, (), "")
+    assert len(openb.node_infos([node], cpu_unit_milli=100)[0].cpus) == 325
+    assert openb.request_of(pod, cpu_unit_milli=100).cores == 32
+
+
+def test_philly_is_sorted_cut_and_split_into_replicas(tmp_path):
+    found = philly.read_jobs(write(tmp_path, PHILLY))
+    assert [j.virtual_cluster for j in found] == ["a", "b"]
+    jobs = philly.sim_jobs(found, devices_per_node=8)
+    assert [(j.replicas, j.request.devices, j.duration_ms, j.team) for j in jobs] == [
+        (2, 8, 2_951_500, 1),
+        (1, 1, 66_000, 2),
+    ]
+    assert jobs[0].size_class == ">8" and jobs[1].size_class == "1"
+    since = datetime(2017, 10, 9, 7, tzinfo=UTC)
+    assert len(philly.read_jobs(write(tmp_path, PHILLY), since=since)) == 1
+
+
+def test_byte_order_mark_windows_lines_gzip_and_blank_lines_change_nothing(tmp_path):
+    plain = philly.read_jobs(write(tmp_path, PHILLY))
+    crooked = "\ufeff" + PHILLY.replace("\n", "\r\n") + "\r\n , , , \r\n"
+    assert philly.read_jobs(write(tmp_path, crooked, "b.csv")) == plain
+    packed = tmp_path / "c.csv"
+    packed.write_bytes(gzip.compress(crooked.encode()))
+    assert philly.read_jobs(packed) == plain
+
+
+BAD_PODS = [
+    ("11400", "-1", 2, "cpu_milli", "less than 0"),
+    ("11400", "nan", 2, "cpu_milli", "no finite number"),
+    ("11400", "1e400", 2, "cpu_milli", "no finite number"),
+    ("11400", "12 cores", 2, "cpu_milli", "no number"),
+    ("11400", "1.5", 2, "cpu_milli", "no whole number"),
+    ("11400", "99999999", 2, "cpu_milli", "more than"),
+    ("p0,", ",", 2, "name", "is empty"),
+    (",460,G2", ",460,H100", 3, "gpu_spec", "no node has a 'H100'"),
+    (",460,G2", ",0,G2", 3, "gpu_milli", "less than 1"),
+    ("1,460", "2,460", 3, "gpu_milli", "each of 2 devices"),
+    ("10,70,20", "70,10,20", 2, "deletion_time", "before creation_time"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "column", "problem"), BAD_PODS)
+def test_a_bad_cell_is_named_with_its_line_and_a_fix(tmp_path, old, new, line, column, problem):
+    path = write(tmp_path, PODS.replace(old, new, 1))
+    with pytest.raises(TraceError) as caught:
+        openb.read_pods(path, {"G2"})
+    error = caught.value
+    assert (error.file, error.line, error.column) == (str(path), line, column)
+    assert problem in str(error) and error.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is empty"),
+        ("timestamp,duration,num_gpus\n", "has no column cluster"),
+        ("timestamp,duration,num_gpus,cluster,duration\n", "names a column twice"),
+        ("timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,66.0,1\n", "has 3 cells, the header 4"),
+        ("timestamp,duration,num_gpus,cluster\nyesterday,66.0,1,a\n", "is no time"),
+        ("timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,-1,1,a\n", "less than 0"),
+        ("timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,,1,a\n", "is empty"),
+        ('timestamp,duration,num_gpus,cluster\n"2017-10-09 07:01:55,1,1,a\n', "is no CSV"),
+    ],
+)
+def test_a_bad_table_is_refused(tmp_path, text, problem):
+    with pytest.raises(TraceError, match=problem):
+        philly.read_jobs(write(tmp_path, text))
+
+
+def test_unreadable_files_are_refused_not_thrown(tmp_path):
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("timestamp,duration,num_gpus,cluster\nä".encode("latin-1"))
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(gzip.compress((PHILLY + "2017-10-09 06:13:03,1,1,a\n" * 50).encode())[:-6])
+    for path, problem in (
+        (latin, "UTF-8"),
+        (cut, "damaged gzip"),
+        (tmp_path / "none.csv", "No such file"),
+        (tmp_path, "directory"),
+    ):
+        with pytest.raises(TraceError, match=problem):
+            philly.read_jobs(path)
+
+
+def a_history(folder: Path, *lines: str) -> Path:
+    head = history.line("head", history.HistoryHead(from_ms=0, until_ms=10))
+    document = head + history.line("policy", read_policy_sample(folder)) + history.line("node", nodes(1)[0])
+    return write(folder, document + "".join(lines), "history.jsonl")
+
+
+def read_policy_sample(folder: Path):
+    weights = "".join(f"    {term.value}: {ppm / 1_000_000}\n" for term, ppm in PRESETS["sample"].items())
+    return read_policy(write(folder, f"scheduler:\n  scoring-weights: # sum 1\n{weights}  cpu-policy: x\n"))
+
+
+def past_job(number: int, **more) -> str:
+    job = history.HistoryJob(number, 2, 1, 0, 100 - number, Request(devices=1), **more)
+    return history.line("job", job)
+
+
+def test_a_history_reads_back_and_leaves_out_what_never_ran(tmp_path):
+    found = history.read_history(
+        a_history(tmp_path, past_job(1, duration_ms=5), past_job(2, duration_ms=6), past_job(3))
+    )
+    assert [j.job for j in found.sim_jobs()] == [2, 1]
+    assert found.nodes == nodes(1) and len(found.jobs) == 3
+    assert found.policy.weights_ppm == PRESETS["sample"]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (past_job(1, duration_ms=-5), "HistoryJob.duration_ms.*out of range"),
+        (past_job(1, duty_ppm=1_000_001), "HistoryJob.duty_ppm.*out of range"),
+        (past_job(1) + past_job(1), "line 5, column 'HistoryJob.job': stands twice"),
+        ('{"job":{}}\n', "HistoryJob.job': is missing"),
+        (past_job(1).replace('"cores":1', '"cores":-1'), "must lie between 0"),
+        (past_job(1).replace('"priority":0', '"priority":NaN'), "NaN is no number"),
+        ('{"pod":{}}\n', "no kind of line"),
+        ("[1]\n", "no object with one key"),
+        ("{\n", "line 4: is no JSON"),
+    ],
+)
+def test_a_bad_line_of_a_history_is_named(tmp_path, line, problem):
+    with pytest.raises(TraceError, match=problem):
+        history.read_history(a_history(tmp_path, line))
+
+
+def test_another_file_is_no_history(tmp_path):
+    for text in ("", PHILLY, '{"head":{"from_ms":0,"until_ms":1,"version":2}}\n'):
+        with pytest.raises(TraceError, match="export_history"):
+            history.read_history(write(tmp_path, text))
+
+
+def test_a_policy_is_weights_or_the_engines_json(tmp_path):
+    sample = read_policy_sample(tmp_path)
+    assert sample.weights_ppm == PRESETS["sample"]
+    again = write(tmp_path, history.line("policy", sample)[len('{"policy":') : -2], "policy.json")
+    assert read_policy(again) == sample
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("scheduler: {}\n", "names no scoring weights"),
+        ("scoring-weights:\n  luck: 1\n", "line 2, column 'luck': is no score term"),
+        ("scoring-weights:\n  balance: much\n", "line 2, column 'balance': 'much' is no weight"),
+        ("scoring-weights:\n  balance: -1\n", "is no weight"),
+        ("scoring-weights:\n  balance: nan\n", "is no weight"),
+        ("scoring-weights:\n  balance: 1\n", "'fragmentation-penalty': has too little weight"),
+        (json.dumps({"weights_ppm": {}}), "column 'EnginePolicy.queues': is missing"),
+    ],
+)
+def test_a_bad_policy_is_refused(tmp_path, text, problem):
+    with pytest.raises(TraceError, match=problem):
+        read_policy(write(tmp_path, text))
+
+
+def test_the_weights_of_a_document_start_with_fragmentation_in_force(tmp_path):
+    found = read_policy(write(tmp_path, "scoring-weights:\n  fragmentation-penalty: 0.5\n"))
+    assert found.weights_ppm == {Term.FRAGMENTATION: 500_000}
