@@ -32,7 +32,7 @@ ALREADY_STARTED = 75
 DRAIN_S = 1.0
 KILL_PATIENCE_S = 30.0
 LAST_WORD_PATIENCE_S = 3600.0
-LONGEST_WAIT_S = 3600.0
+FOLDER_CHECK_S = 5.0
 CHUNK = 65536
 KILL_PAUSE_MS = 20
 libc = ctypes.CDLL(None, use_errno=True)
@@ -339,10 +339,15 @@ def watch(job: Job) -> None:
 
 
 def next_timeout_ms(job: Job) -> int:
-    """Time until the next deadline, or less: poll() takes no more than 24 days."""
-    deadlines = [at for at in (job.kill_at, job.limit_at) if at is not None]
-    left_s = min(deadlines, default=LONGEST_WAIT_S + time.monotonic()) - time.monotonic()
-    return max(0, int(min(left_s, LONGEST_WAIT_S) * 1000) + 1)
+    """Time until the next deadline, or the next look at our folder."""
+    now = time.monotonic()
+    deadlines = [at - now for at in (job.kill_at, job.limit_at) if at is not None]
+    return max(0, int(min([*deadlines, FOLDER_CHECK_S]) * 1000) + 1)
+
+
+def is_forgotten(job: Job) -> bool:
+    """Whether our folder is gone: then no agent finds us again, and nobody else ends the job."""
+    return not os.path.exists(f"{job.directory}/start")
 
 
 def on_signals(job: Job) -> None:
@@ -354,8 +359,10 @@ def on_signals(job: Job) -> None:
 
 
 def on_deadlines(job: Job) -> None:
-    """Time limit reached: ask the job to end. Grace over: kill it."""
+    """Time limit reached or folder gone: ask the job to end. Grace over: kill it."""
     now = time.monotonic()
+    if not job.reason and is_forgotten(job):
+        stop(job, "stopped", "its folder was deleted")
     if job.limit_at is not None and now >= job.limit_at:
         job.limit_at = None
         stop(job, "time-limit", f"time limit of {job.spec['time_limit_s']} s reached")
@@ -480,6 +487,8 @@ def finish(job: Job) -> None:
                 raise
         # The job is over, so its files may go: often it was they that filled the disk.
         os.spawnv(os.P_WAIT, "/bin/rm", ["rm", "-rf", "--", job.spec["home"]])
+        if is_forgotten(job):
+            return None
         select.poll().poll(1000)
 
 

@@ -1,6 +1,8 @@
 """What a hostile job must not do to its supervisor, and what its supervisor must not do to it."""
 
 import os
+import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,21 @@ def test_what_a_job_left_in_the_kernel_goes_with_its_user(server: ControlPlane, 
     assert uid is not None and all(owned(TABLES / kind, KINDS[kind][0], uid=uid) for kind in KINDS)
     server.want()
     eventually(lambda: not any(owned(TABLES / kind, KINDS[kind][0], uid=uid) for kind in KINDS))
+
+
+def test_a_job_whose_folder_is_deleted_ends_with_its_supervisor(
+    server: ControlPlane, agent: AgentProcess
+) -> None:
+    """Also while no agent is there to notice."""
+    agent.start()
+    server.want(assignment(1, "sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", grace_s=1))
+    pid = server.wait_task(1, TaskPhase.RUNNING).pid
+    supervisor = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    agent.end(signal.SIGKILL)
+    shutil.rmtree(agent.state / "tasks/1-1-1")
+    eventually(lambda: not Path(f"/proc/{pid}").exists(), timeout_s=20)
+    eventually(lambda: not Path(f"/proc/{supervisor}").exists(), timeout_s=20)
+    assert not list((agent.folder / "jobs").iterdir())
 
 
 def test_an_exit_that_cannot_be_written_is_kept_until_it_can(
