@@ -220,7 +220,8 @@ class SnapshotCache:
     def _catch_up(self, versions: dict[int, Version]) -> None:
         changed = {node for node, version in versions.items() if self.versions.get(node) != version}
         self.hits += len(versions) - len(changed)
-        for gone in self.versions.keys() - versions.keys():
+        # A node that came and went between two queries was never in the state.
+        for gone in {info.node for info in self.state.infos} - versions.keys():
             self.state.remove(gone)
         if not changed:
             return
