@@ -14,6 +14,7 @@ BENCHMARKS = {
     "chaos": "bench.chaos",
     "openb": "bench.openb",
     "engine-speed": "bench.engine_speed",
+    "philly": "bench.philly",
 }
 
 

@@ -17,7 +17,6 @@ from scheduling.engine.types import EnginePolicy, Request
 from scheduling.simulator.jobs import SimJob
 
 Key = tuple[bool, int, int, int, int]
-MOST = 1 << 40
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +36,7 @@ class Waiting:
 @dataclass(slots=True, eq=False)
 class Group:
     """Waiting jobs of one request, in order of service. `held`: waits for the valley window; `lacks_room`: the
-    last refusal was one that time can cure; `most`: offer no more jobs, the next gang fell short."""
+    last refusal was one that time can cure."""
 
     request: Request
     devices_milli: int
@@ -46,7 +45,6 @@ class Group:
     jobs: list[Waiting] = field(default_factory=list)
     refused: bool = False
     lacks_room: bool = False
-    most: int = MOST
 
 
 class Pending:
@@ -90,7 +88,7 @@ class Pending:
     def capacity_came_free(self) -> None:
         """Everything is worth another try."""
         for group in self._groups.values():
-            group.refused, group.most = False, MOST
+            group.refused = False
 
     def open_groups(self, *, with_held: bool) -> list[Group]:
         """Groups that have jobs and were not refused since."""
