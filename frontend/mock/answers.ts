@@ -1,6 +1,7 @@
 // One invented cluster: what each endpoint answers.
-import type { JobRequest } from "../src/api/types.ts";
+import type { JobRequest, WhatIfRequest } from "../src/api/types.ts";
 import { ALERTS, NODES, OVERVIEW, QUEUES } from "./cluster.ts";
+import { RECORDINGS, STATUS, whatIf } from "./watch.ts";
 import { events, JOBS, PLACED, WAITING } from "./jobs.ts";
 
 export interface Answer { status: number; body: unknown; waitMs?: number }
@@ -12,7 +13,7 @@ const missing = (url: URL): Answer => ({ status: 404, body: { code: "not-found",
 
 const ME = {
   username: "lin.yue", role: "admin", language: "en", teams: [{ slug: "nlp", name: "nlp", role: "lead" }],
-  permissions: ["job-submit", "job-cancel", "node-operate", "token-create", "queue-edit", "node-enrol", "user-read", "user-edit", "team-create", "team-member-edit", "policy-activate"],
+  permissions: ["job-submit", "job-cancel", "node-operate", "token-create", "queue-edit", "node-enrol", "user-read", "user-edit", "team-create", "team-member-edit", "policy-activate", "status-read", "recording-read", "what-if"],
   cluster: { name: "Yangtze cluster", uid: "c0ffee", paused: false, version: "0.1.0" },
 };
 
@@ -58,6 +59,7 @@ const account = (id: number, username: string, role: string) => ({
 });
 
 const FIXED: Record<string, unknown> = {
+  status: STATUS, recordings: page(RECORDINGS), map: { at: OVERVIEW.at, models: [], groups: [], nodes: [] },
   overview: OVERVIEW, queues: QUEUES, alerts: page(ALERTS), nodes: page(NODES),
   cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), cpu_ms: 150 + ((i * 31) % 80), considered: 288, placed: (i * 7) % 40, refused: 251, stale: i % 9 ? 0 : 1 }))),
   policies: page(VERSIONS), "policies/active": VERSIONS[0],
@@ -83,6 +85,9 @@ export function answer(method: string, url: URL, body: unknown): Answer {
   if (path === "me") return ok(ME);
   if (path === "jobs") return jobs(url);
   if (path === "jobs/submit") return url.searchParams.has("dry_run") ? dryRun(body as JobRequest) : { status: 201, body: JOBS.find((one) => one.id === 311) };
+  if (path === "what-if") return { ...ok(whatIf(body as WhatIfRequest)), waitMs: 400 };
+  const oneNode = /^nodes\/(\d+)$/.exec(path);
+  if (oneNode) return ok(NODES.find((node) => node.id === Number(oneNode[1])));
   const found = /^jobs\/(\d+)(?:\/(\w+))?$/.exec(path);
   if (found) return oneJob(Number(found[1]), found[2], url);
   if (path === "enrolment-tokens") return ok({ token: "hre_4f9a", command: "headrace-agent enrol --server https://cluster.invalid --token hre_4f9a", expires_at: OVERVIEW.at });

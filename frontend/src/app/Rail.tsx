@@ -17,6 +17,7 @@ const PLACES: readonly Place[] = [
   { to: "/queues", name: "queues" },
   { to: "/nodes", name: "nodes" },
   { to: "/policy", name: "policy", more: true },
+  { to: "/what-if", name: "whatif", more: true, roles: ["admin", "operator"] },
   { to: "/health", name: "health", more: true },
   { to: "/accounts", name: "accounts", more: true, roles: ["admin", "operator"] },
   { to: "/status", name: "status", more: true },

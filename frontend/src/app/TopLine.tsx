@@ -109,6 +109,7 @@ function UserMenu({ name }: { name: string }) {
           <li><Link to="/tokens" onClick={close}>{t("app.tokens")}</Link></li>
           <li><Link to="/settings" onClick={close}>{t("app.settings")}</Link></li>
           <li className="phone-only"><Link to="/policy" onClick={close}>{t("app.nav.policy")}</Link></li>
+          <li className="phone-only"><Link to="/what-if" onClick={close}>{t("app.nav.whatif")}</Link></li>
           <li className="phone-only"><Link to="/health" onClick={close}>{t("app.nav.health")}</Link></li>
           <li className="phone-only"><Link to="/status" onClick={close}>{t("app.nav.status")}</Link></li>
           <li><button type="button" onClick={() => void signOut()}>{t("app.signOut")}</button></li>

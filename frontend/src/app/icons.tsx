@@ -1,7 +1,7 @@
 // The rail's icons and the mark.
 import type { ReactNode } from "react";
 
-export type IconName = "overview" | "map" | "jobs" | "queues" | "nodes" | "policy" | "health" | "accounts" | "status";
+export type IconName = "overview" | "map" | "jobs" | "queues" | "nodes" | "policy" | "whatif" | "health" | "accounts" | "status";
 
 const SHAPES: Record<IconName, ReactNode> = {
   overview: <path d="M2 15.5h16M4 12.5V8M8 12.5V4M12 12.5V6.5M16 12.5v-3" />,
@@ -10,6 +10,7 @@ const SHAPES: Record<IconName, ReactNode> = {
   queues: <><path d="M2 6h16v8H2z" /><path d="M2 10h7v4H2z" fill="currentColor" /><path d="M12.5 3.5v13" strokeWidth="2" /></>,
   nodes: <><path d="M2.5 3.5h15v5h-15zM2.5 11.5h15v5h-15z" /><path d="M5 6h1.500M5 14h1.500M9 6h6M9 14h6" /></>,
   policy: <path d="M10 3v14M5 17h10M4 6l12-1.5M4 6l-2 5.5h4zM16 4.5 14 10h4z" />,
+  whatif: <><path d="M2 10h5M7 10c3 0 3-5 6-5h5M7 10c3 0 3 5 6 5h5" /><path d="M15.500 3 18 5l-2.500 2M15.500 13l2.500 2-2.500 2" strokeDasharray="none" /></>,
   health: <path d="M2 11h4l2-6 3.5 11L14 11h4" />,
   accounts: <><circle cx="7.500" cy="6.500" r="3" /><path d="M2 16.500c0-3.300 2.400-5 5.500-5s5.500 1.700 5.500 5M13 4a3 3 0 0 1 0 5.200M15.500 12.300c1.700.8 2.500 2.200 2.500 4.200" /></>,
   status: <><circle cx="10" cy="10" r="7.500" /><path d="M10 5.500V10l3 2.500" /></>,

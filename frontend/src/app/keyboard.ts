@@ -4,7 +4,7 @@ import { useEffect } from "react";
 
 const SECOND_KEY_MS = 900;
 const PAGES: Record<string, string> = {
-  m: "/map", j: "/jobs", o: "/", q: "/queues", p: "/policy", n: "/nodes", h: "/health", s: "/status",
+  m: "/map", j: "/jobs", o: "/", q: "/queues", p: "/policy", n: "/nodes", h: "/health", s: "/status", w: "/what-if",
 };
 
 function isTyping(target: EventTarget | null): boolean {

@@ -3,6 +3,7 @@ import { createRootRouteWithContext, createRoute, createRouter, lazyRouteCompone
 import type { QueryClient } from "@tanstack/react-query";
 import { isSignedOut, meQuery } from "@/api/session";
 import { readJobSearch } from "@/features/jobs/search";
+import { readWhatIfSearch } from "@/features/whatif/edits";
 import { isLocal } from "@/features/signin/next";
 import { queries, whenSignedOut } from "./context";
 import { NotFound, PageError } from "./Failure";
@@ -53,6 +54,7 @@ const queues = createRoute({ getParentRoute: parent, path: "/queues", component:
 const nodes = createRoute({ getParentRoute: parent, path: "/nodes", validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/inventory/NodesPage"), "NodesPage") });
 const node = createRoute({ getParentRoute: parent, path: "/nodes/$id", params: byId, validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/nodes/NodePage"), "NodePage") });
 const policy = createRoute({ getParentRoute: parent, path: "/policy", component: lazyRouteComponent(() => import("@/features/policy/PolicyPage"), "PolicyPage") });
+const whatIf = createRoute({ getParentRoute: parent, path: "/what-if", validateSearch: readWhatIfSearch, component: lazyRouteComponent(() => import("@/features/whatif/WhatIfPage"), "WhatIfPage") });
 const health = createRoute({ getParentRoute: parent, path: "/health", component: lazyRouteComponent(() => import("@/features/health/HealthPage"), "HealthPage") });
 const accounts = createRoute({ getParentRoute: parent, path: "/accounts", component: lazyRouteComponent(() => import("@/features/accounts/AccountsPage"), "AccountsPage") });
 const tokens = createRoute({ getParentRoute: parent, path: "/tokens", component: lazyRouteComponent(() => import("@/features/accounts/TokensPage"), "TokensPage") });
@@ -61,7 +63,7 @@ const settings = createRoute({ getParentRoute: parent, path: "/settings", compon
 
 const tree = root.addChildren([
   signIn,
-  inside.addChildren([overview, map, jobs, submit, job, queues, nodes, node, policy, health, accounts, tokens, status, settings]),
+  inside.addChildren([overview, map, jobs, submit, job, queues, nodes, node, policy, whatIf, health, accounts, tokens, status, settings]),
 ]);
 
 export const router = createRouter({ routeTree: tree, context: { queries }, defaultErrorComponent: PageError, defaultPreload: "intent", scrollRestoration: true });

@@ -1,10 +1,9 @@
 // One device: state with its evidence, memory, links, readings, the jobs on it and what could run here.
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { deviceFitsQuery, deviceQuery, nodeQuery } from "@/api/queries";
-import type { Device, DeviceFits, NodeDetail, NodeState } from "@/api/types";
+import { deviceQuery, nodeQuery } from "@/api/queries";
+import type { Device, NodeDetail, NodeState } from "@/api/types";
 import { JobLink } from "@/features/nodes/JobLink";
 import { LevelScale } from "@/features/nodes/LevelScale";
 import { SheetSection, SideSheet } from "@/features/nodes/SideSheet";
@@ -15,6 +14,7 @@ import { count, decimal, gib, memory, percent, power, shortTime, withUnit } from
 import { Answer, Loading } from "@/ui/ListLooks";
 import { StateWord } from "@/ui/StateGlyph";
 import { Known, None, Unknown } from "@/ui/Words";
+import { CouldRun } from "./CouldRun";
 import { DeviceActions } from "./DeviceActions";
 import { LinksPicture, linkWords } from "./LinksPicture";
 import { memoryGate } from "./pure/level";
@@ -47,10 +47,8 @@ function DeviceFacts({ device }: { device: Device }) {
       <MemorySection device={device} />
       <LinksSection device={device} node={node} />
       <HealthSection device={device} />
-      <div className="two sheetpair">
-        <JobsOnIt device={device} />
-        <CouldRun device={device} />
-      </div>
+      <JobsOnIt device={device} />
+      <CouldRun device={device} />
       <HardwareSection device={device} />
       <DeviceActions device={device} />
     </>
@@ -151,8 +149,7 @@ function HealthSection({ device }: { device: Device }) {
 function JobsOnIt({ device }: { device: Device }) {
   const { t } = useTranslation();
   return (
-    <div>
-      <h2>{t("devices.jobs")}</h2>
+    <SheetSection title={t("devices.jobs")}>
       {device.placements.length === 0 ? <div className="sm"><None /></div> : (
         <ul className="plain sm">
           {device.placements.map((placement) => (
@@ -167,48 +164,7 @@ function JobsOnIt({ device }: { device: Device }) {
           ))}
         </ul>
       )}
-    </div>
-  );
-}
-
-function Largest({ device, fits }: { device: Device; fits: DeviceFits }) {
-  const { t } = useTranslation();
-  const { alone_mib: alone, shared_mib: shared } = fits.largest;
-  if (!alone && !shared) {
-    const isIn = device.health === "healthy" || device.health === "suspect";
-    return <div>{isIn ? t("devices.nothingNow") : t("devices.nothing", { state: t(`ui.state.${device.health}`).toLowerCase() })}</div>;
-  }
-  const parts: ReactNode[] = [
-    alone ? t("devices.alone", { size: memory(alone) }) : null,
-    shared ? t("devices.shared", { size: memory(shared) }) : null,
-  ].filter((part) => part !== null);
-  return <>{parts.map((part, i) => <div key={i}>{part}</div>)}</>;
-}
-
-const JOBS_SHOWN = 4;
-
-function CouldRun({ device }: { device: Device }) {
-  const { t } = useTranslation();
-  const query = useQuery(deviceFitsQuery(device.id));
-  return (
-    <div>
-      <h2>{t("devices.couldRun")}</h2>
-      <div className="sm">
-        <Answer query={query} loading={t("devices.readingFits")}>
-          {(fits) => (
-            <>
-              <Largest device={device} fits={fits} />
-              {fits.jobs.length === 0 ? <div className="dim">{t("devices.noWaiting")}</div> : (
-                <ul className="plain">
-                  {fits.jobs.slice(0, JOBS_SHOWN).map((job) => <li key={job.id}><JobLink id={job.id} name={job.name} /> <span className="dim">· {job.queue}</span></li>)}
-                  {fits.jobs.length > JOBS_SHOWN ? <li className="dim">{t("devices.andMore", { count: fits.jobs.length - JOBS_SHOWN })}</li> : null}
-                </ul>
-              )}
-            </>
-          )}
-        </Answer>
-      </div>
-    </div>
+    </SheetSection>
   );
 }
 

@@ -1,7 +1,9 @@
 // The policy: the document in force, and every version with its author and reason.
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { activePolicyQuery, policiesQuery } from "@/api/queries";
+import { useMay } from "@/app/context";
 import { dateTime } from "@/lib/format";
 import { ApiCall } from "@/ui/ApiCall";
 import { Answer } from "@/ui/ListLooks";
@@ -13,10 +15,11 @@ export function PolicyPage() {
   const { t, i18n } = useTranslation();
   const active = useQuery(activePolicyQuery);
   const versions = useQuery(policiesQuery);
+  const mayTry = useMay("what-if");
   const sub = active.data ? t("policy.activeSince", { number: active.data.number, at: dateTime(active.data.created_at, i18n.language), by: active.data.author || t("policy.system") }) : null;
   return (
     <div className="page">
-      <PageHead title={t("policy.title")} sub={sub} actions={<ApiCall call={{ method: "GET", path: "/api/v1/policies/active" }} />} />
+      <PageHead title={t("policy.title")} sub={sub} actions={<>{mayTry ? <Link className="btn" to="/what-if">{t("policy.tryIt")}</Link> : null}<ApiCall call={{ method: "GET", path: "/api/v1/policies/active" }} /></>} />
       <Columns parts={[1.42, 1]}>
         <Panel title={t("policy.document")} meta={t("policy.readOnly")}>
           <Answer query={active} loading={t("policy.reading")}>{(policy) => <Document text={policy.document} />}</Answer>

@@ -1,7 +1,7 @@
 // The control plane itself: version, cycles and how long they take, what they decide.
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { cyclesQuery } from "@/api/queries";
+import { cyclesQuery, statusQuery } from "@/api/queries";
 import { meQuery } from "@/api/session";
 import type { Cycle } from "@/api/types";
 import { useLink } from "@/app/context";
@@ -10,50 +10,66 @@ import { useWidth } from "@/lib/useWidth";
 import { ApiCall } from "@/ui/ApiCall";
 import { Answer } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
-import { Figure } from "@/ui/Words";
 import { niceStep } from "@/ui/StaffGauge";
-import { percentile } from "./percentile";
+import { Recordings } from "./Recordings";
+import { CycleFigures, CycleSentence, Parts } from "./SelfWatch";
+import "@/features/why/why.css";
+import "./status.css";
+
+const STATUS_MS = 10_000;
 
 export function StatusPage() {
   const { t } = useTranslation();
   const { data: me } = useQuery(meQuery);
-  const link = useLink();
+  const status = useQuery({ ...statusQuery, refetchInterval: STATUS_MS });
   const cycles = useQuery(cyclesQuery);
   return (
     <div className="page">
-      <PageHead title={t("status.title")} sub={me ? t("status.sub", { version: me.cluster.version }) : null} actions={<ApiCall call={{ method: "GET", path: "/api/v1/cycles" }} />} />
+      <PageHead title={t("status.title")} sub={me ? t("status.sub", { version: me.cluster.version }) : null} actions={<ApiCall call={{ method: "GET", path: "/api/v1/status", note: t("status.apiNote") }} />} />
       <Columns parts={[1.6, 1]}>
-        <Panel title={t("status.cycles")} meta={t("status.cyclesNote")}>
-          <Answer query={cycles} loading={t("status.reading")}>
-            {(page) => (page.results.length > 0 ? <Cycles cycles={page.results} /> : <p className="mut">{t("status.noCycle")}</p>)}
-          </Answer>
-        </Panel>
-        <Panel title={t("status.system")}>
-          <dl className="facts">
-            <dt>{t("status.cluster")}</dt><dd>{me?.cluster.name}</dd>
-            <dt>{t("status.uid")}</dt><dd className="mono">{me?.cluster.uid}</dd>
-            <dt>{t("status.version")}</dt><dd>{me?.cluster.version}</dd>
-            <dt>{t("status.paused")}</dt><dd>{me ? t(me.cluster.paused ? "status.yes" : "status.no") : null}</dd>
-            <dt>{t("status.link")}</dt><dd>{t(`app.link.${link}`)}</dd>
-          </dl>
-        </Panel>
+        <div className="stack">
+          <Panel title={t("status.watch")} meta={t("status.watchNote")}>
+            <Answer query={status} loading={t("status.readingStatus")}>{({ cycle }) => <><CycleSentence cycle={cycle} /><CycleFigures cycle={cycle} /></>}</Answer>
+          </Panel>
+          <Panel title={t("status.cycles")} meta={t("status.cyclesNote")}>
+            <Answer query={cycles} loading={t("status.reading")}>
+              {(page) => (page.results.length > 0 ? <Cycles cycles={page.results} /> : <p className="mut">{t("status.noCycle")}</p>)}
+            </Answer>
+          </Panel>
+          <Recordings />
+        </div>
+        <div className="stack">
+          <System />
+          <Answer query={status} loading={t("status.readingStatus")}>{(data) => <Parts status={data} />}</Answer>
+        </div>
       </Columns>
     </div>
   );
 }
 
+function System() {
+  const { t } = useTranslation();
+  const { data: me } = useQuery(meQuery);
+  const link = useLink();
+  return (
+    <Panel title={t("status.system")}>
+      <dl className="facts">
+        <dt>{t("status.cluster")}</dt><dd>{me?.cluster.name}</dd>
+        <dt>{t("status.uid")}</dt><dd className="mono">{me?.cluster.uid}</dd>
+        <dt>{t("status.version")}</dt><dd>{me?.cluster.version}</dd>
+        <dt>{t("status.paused")}</dt><dd>{me ? t(me.cluster.paused ? "status.yes" : "status.no") : null}</dd>
+        <dt>{t("status.link")}</dt><dd>{t(`app.link.${link}`)}</dd>
+      </dl>
+    </Panel>
+  );
+}
+
 function Cycles({ cycles }: { cycles: readonly Cycle[] }) {
   const { t, i18n } = useTranslation();
-  const walls = cycles.map((cycle) => cycle.wall_ms);
-  const mean = walls.reduce((sum, wall) => sum + wall, 0) / walls.length;
-  const facts: [string, number][] = [[t("status.mean"), Math.round(mean)], ["P50", percentile(walls, 50)], ["P95", percentile(walls, 95)], ["P99", percentile(walls, 99)]];
   return (
     <>
-      <div className="row wrap" style={{ gap: "8px 44px", marginBottom: 12 }}>
-        {facts.map(([name, value]) => <div key={name}><div className="sm mut">{name}</div><Figure value={count(value)} unit="ms" /></div>)}
-      </div>
       <WallChart cycles={cycles} />
-      <div className="scroll" style={{ marginTop: 14, maxHeight: 420, overflowY: "auto" }} tabIndex={0} role="region" aria-label={t("status.cycles")}>
+      <div className="scroll" style={{ marginTop: 14, maxHeight: 300, overflowY: "auto" }} tabIndex={0} role="region" aria-label={t("status.cycles")}>
         <table style={{ minWidth: 560 }}>
           <thead><tr><th className="r">{t("status.cycle")}</th><th className="r">{t("status.at")}</th><th className="r">{t("status.wall")}</th><th className="r">{t("status.cpu")}</th><th className="r">{t("status.considered")}</th><th className="r">{t("status.placed")}</th><th className="r">{t("status.refused")}</th><th className="r">{t("status.stale")}</th></tr></thead>
           <tbody>

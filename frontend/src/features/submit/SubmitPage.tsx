@@ -16,6 +16,7 @@ import { Columns, PageHead, Panel } from "@/ui/Panel";
 import { Fields } from "./Fields";
 import { asCommandLine, EMPTY_FORM, formField, formOf, type JobForm, readForm } from "./form";
 import { Trial } from "./Trial";
+import { usualQueue } from "./usual";
 import "./submit.css";
 
 export function SubmitPage() {
@@ -32,14 +33,6 @@ export function SubmitPage() {
       {waits || queues.isPending ? <Loading what={t("submit.reading")} /> : <Editor key={`${clone}-${change}`} start={first ?? { ...EMPTY_FORM, queue: usual }} />}
     </div>
   );
-}
-
-/** The queue that the command line presumes, else the first open one. */
-export const USUAL_QUEUE = "training";
-
-export function usualQueue(queues: readonly { name: string; closed: boolean }[]): string {
-  const open = queues.filter((queue) => !queue.closed);
-  return (open.find((queue) => queue.name === USUAL_QUEUE) ?? open[0])?.name ?? "";
 }
 
 /** A request with the change that the address names (`field=json`); one that cannot be read is left out. */

@@ -61,7 +61,7 @@ function without<T extends object>(entries: T): T {
 }
 
 /** A memory as the API reads it: a bare number means MiB, anything else is passed on as written. */
-function amount(text: string): number | string | undefined {
+export function amount(text: string): number | string | undefined {
   const plain = text.trim();
   if (plain === "") return undefined;
   return /^\d+$/.test(plain) ? Number(plain) : plain;
