@@ -14,7 +14,7 @@ from controlplane.base.locks import LeaseLost, LeaseToken
 from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.engine.codec import Recording
 from scheduling.engine.ordering import in_service_order
-from scheduling.engine.plan import plan
+from scheduling.engine.session import PlanningSession
 from scheduling.engine.types import ExpectedShape, PendingJob, Plan, Refusal
 from scheduling.expected import expected_jobs
 from scheduling.losses import declare_lost_nodes
@@ -40,13 +40,31 @@ RENEW_EVERY = 50
 MOST_ROUNDS = 4
 
 
+@dataclass(frozen=True)
+class CacheUse:
+    """Scores that were needed, one per shape and node, and those of them that were still right."""
+
+    hits: int = 0
+    lookups: int = 0
+
+    def __sub__(self, earlier: CacheUse) -> CacheUse:
+        return CacheUse(self.hits - earlier.hits, self.lookups - earlier.lookups)
+
+
 @dataclass
 class Worker:
     """What one scheduling process keeps between its cycles."""
 
     snapshot: SnapshotCache = field(default_factory=SnapshotCache)
     requests: RequestCache = field(default_factory=RequestCache)
+    session: PlanningSession = field(default_factory=PlanningSession)
     recorder: Recorder = field(default_factory=Recorder)
+
+    def cache_use(self) -> CacheUse:
+        """Since this process began."""
+        found = self.session.counters
+        made = found.lines_renewed + found.misses * len(self.snapshot.state)
+        return CacheUse(found.lines_kept, found.lines_kept + made)
 
 
 @dataclass
@@ -56,8 +74,7 @@ class Tally:
     considered: int = 0
     placed: int = 0
     stale: int = 0
-    cache_lookups: int = 0
-    cache_hits: int = 0
+    cache_use: CacheUse = CacheUse()
     refusals: dict[str, Refusal] = field(default_factory=dict)
 
 
@@ -93,7 +110,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         return
     declare_lost_nodes()
     started, cpu_started = clock.monotonic_s(), time.process_time()
-    lookups, hits = worker.snapshot.lookups, worker.snapshot.hits
+    cache_before = worker.cache_use()
     policy = current_policy()
     tally = Tally()
     cycle: Cycle | None = None
@@ -110,7 +127,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     store_reasons(tally.refusals, cycle)
     if cycle is None:
         return
-    tally.cache_lookups, tally.cache_hits = worker.snapshot.lookups - lookups, worker.snapshot.hits - hits
+    tally.cache_use = worker.cache_use() - cache_before
     _finish(cycle, tally, wall_s=clock.monotonic_s() - started, cpu_s=time.process_time() - cpu_started)
     codes = {shape: refusal.code for shape, refusal in tally.refusals.items()}
     worker.recorder.write(cycle, codes, policy.document.retention)
@@ -147,7 +164,9 @@ def _plan(
     refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
     with worker.snapshot.lock:
         state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=refresh_ms)
-        made = plan(state, jobs, policy.engine, now_ms=now_ms, seed=seed, expected=expected, limit=BATCH)
+        made = worker.session.plan(
+            state, jobs, policy.engine, now_ms=now_ms, seed=seed, expected=expected, limit=BATCH
+        )
         nodes = tuple(state.infos)
     return Recording(
         nodes=nodes,
@@ -183,6 +202,6 @@ def _finish(cycle: Cycle, tally: Tally, *, wall_s: float, cpu_s: float) -> None:
         placed=tally.placed,
         refused=len(tally.refusals),
         stale=tally.stale,
-        cache_hits=tally.cache_hits,
-        cache_lookups=tally.cache_lookups,
+        cache_hits=tally.cache_use.hits,
+        cache_lookups=tally.cache_use.lookups,
     )

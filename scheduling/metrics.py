@@ -53,7 +53,7 @@ def _cycle(cycle: dict[str, Any]) -> Iterator[GaugeMetricFamily]:
         ("count_1h", "Looks that found waiting jobs in the last hour."),
         ("skipped_1h", "Looks that came to nothing in the last hour."),
         ("decisions_per_s", "Decisions per second of cycle time in the last hour."),
-        ("cache_hit_percent", "Nodes that had not to be read again in the last hour."),
+        ("cache_hit_percent", "Scores that were still right in the last hour."),
         ("cpu_percent", "Processor time of cycles in the last hour, of one core."),
         ("longest_gap_s", "Longest time between two looks in the last hour."),
     ):

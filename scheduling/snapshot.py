@@ -191,16 +191,12 @@ class SnapshotCache:
     versions: dict[int, Version] = field(default_factory=dict)
     whole_at_ms: int | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
-    # Nodes that were needed, and those of them that had not to be read again.
-    lookups: int = 0
-    hits: int = 0
     _still: tuple[ClusterState, int, ClusterState] | None = None
 
     def refresh(self, *, now_ms: int, whole_every_ms: int) -> ClusterState:
         """The state as committed now. Readings raise no version, so everything is read again every `whole_every_ms`."""
         with self.lock:
             versions = load_versions()
-            self.lookups += len(versions)
             if self.whole_at_ms is None or not 0 <= now_ms - self.whole_at_ms < whole_every_ms:
                 self._replace(load_nodes())
                 self.whole_at_ms = now_ms
@@ -219,7 +215,6 @@ class SnapshotCache:
 
     def _catch_up(self, versions: dict[int, Version]) -> None:
         changed = {node for node, version in versions.items() if self.versions.get(node) != version}
-        self.hits += len(versions) - len(changed)
         # A node that came and went between two queries was never in the state.
         for gone in {info.node for info in self.state.infos} - versions.keys():
             self.state.remove(gone)

@@ -29,7 +29,7 @@ class WallSerializer(serializers.Serializer):
 class CycleStatusSerializer(serializers.Serializer):
     """The scheduler in the last hour. A cycle is a look that found waiting jobs; `looks_1h` counts those that found
     none, too. `skipped_1h`: looks that came to nothing (lease lost, an error). `cpu_percent` is of one core,
-    `cache_hit_percent` the share of nodes that had not to be read again.
+    `cache_hit_percent` the share of scores (one per shape and node) that were still right.
     """
 
     last = LastCycleSerializer(allow_null=True)

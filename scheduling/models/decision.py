@@ -12,7 +12,7 @@ from scheduling.models.placement import Placement
 class Cycle(models.Model):
     """One scheduling cycle that looked at jobs, with its own costs; the figures are there when it has finished.
 
-    Of `cache_lookups` nodes whose columns were needed, `cache_hits` did not have to be read again.
+    Of `cache_lookups` scores that were needed (one per shape and node), `cache_hits` were still right.
     """
 
     started_at = models.DateTimeField(default=clock.now, db_index=True)

@@ -145,14 +145,15 @@ def test_a_cycle_under_way_places_nothing_after_a_pause(user, operator, monkeypa
     make.make_node(node_set="lab")
     for _ in range(3):
         make.make_job(user)
-    real = cycle.plan
+    worker = cycle.Worker()
+    real = worker.session.plan
 
     def paused_meanwhile(*given, **named):
         made = real(*given, **named)
         operator.post("/api/v1/pause", {"reason": "now", **body}, format="json")
         return made
 
-    monkeypatch.setattr(cycle, "plan", paused_meanwhile)
-    make.run_cycle()
+    monkeypatch.setattr(worker.session, "plan", paused_meanwhile)
+    make.run_cycle(worker)
     assert not Placement.objects.exists()
     assert set(Decision.objects.values_list("stale_code", flat=True)) == {"paused"}
