@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 CLONE = Path(__file__).resolve().parents[1]
@@ -37,6 +38,17 @@ def data_file(given: Path | None, *parts: str | Path) -> Path:
         f"{wanted.name}: not below {folders[0]}; name the folder with --data or HEADRACE_SHARED"
         " (`python -m bench openb --list synthetic` needs no data)"
     )
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A type for options: a whole number that is not smaller."""
+
+    def read(text: str) -> int:
+        if not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+        return int(text)
+
+    return read
 
 
 def show_progress(done: int, total: int, what: str) -> None:

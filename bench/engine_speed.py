@@ -13,7 +13,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from bench.data import add_data_option, show_progress
+from bench.data import add_data_option, at_least, show_progress
 from bench.openb_lists import arrivals, load
 from bench.statistics import summary
 from scheduling.engine.ordering import expected_shapes
@@ -21,7 +21,7 @@ from scheduling.engine.plan import Planner
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, ExpectedShape, NodeInfo, PendingJob, Request
 from scheduling.simulator.cluster import uniform_nodes
-from scheduling.simulator.policy import TRAINING, preset, without_precheck
+from scheduling.simulator.policy import PRESETS, TRAINING, preset, without_precheck
 from scheduling.simulator.traces.openb import node_infos, request_of
 
 _SEED = 42
@@ -48,8 +48,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nodes", type=_sizes, default=(1000, 3000, 10_000), help="sizes (default 1000,3000,10000)"
     )
-    parser.add_argument("--jobs", type=int, default=2000, help="decisions per size (default 2000)")
-    parser.add_argument("--preset", default="packing", help="weights (default packing)")
+    parser.add_argument("--jobs", type=at_least(1), default=2000, help="decisions per size (default 2000)")
+    parser.add_argument(
+        "--preset", choices=sorted(PRESETS), default="packing", help="weights (default packing)"
+    )
     parser.add_argument("--list", default="default", dest="pods", help="openb list, 'synthetic', or 'none'")
     add_data_option(parser)
 

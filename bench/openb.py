@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.data import add_data_option, show_progress
+from bench.data import add_data_option, at_least, show_progress
 from bench.openb_check import check
 from bench.openb_lists import Lists, arrivals, arrived_at, load
 from bench.statistics import summary
@@ -19,7 +19,7 @@ from scheduling.engine.ordering import expected_shapes
 from scheduling.engine.plan import Planner
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import ExpectedShape, PendingJob, Request
-from scheduling.simulator.policy import TRAINING, preset, without_precheck
+from scheduling.simulator.policy import PRESETS, TRAINING, preset, without_precheck
 from scheduling.simulator.traces.errors import TraceError
 from scheduling.simulator.traces.openb import CORE_MILLI, node_infos, request_of
 
@@ -51,12 +51,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--load", type=percent_of, default=130, help="arrived load, %% of capacity (default 130)"
     )
     parser.add_argument("--out", type=Path, help="write every pod's fate here (CSV)")
-    parser.add_argument("--preset", default="packing", help="weights of the figures (default packing)")
     parser.add_argument(
-        "--sample-seeds", type=int, default=1, help="seeds for the sample policy beside (default 1)"
+        "--preset",
+        choices=sorted(PRESETS),
+        default="packing",
+        help="weights of the figures (default packing)",
     )
     parser.add_argument(
-        "--cpu-unit", type=int, default=CORE_MILLI, help="CPU-milli per logical CPU (default 1000)"
+        "--sample-seeds", type=at_least(0), default=1, help="seeds for the sample policy beside (default 1)"
+    )
+    parser.add_argument(
+        "--cpu-unit", type=at_least(1), default=CORE_MILLI, help="CPU-milli per logical CPU (default 1000)"
     )
     add_data_option(parser)
 
@@ -86,6 +91,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         lists = load(options.pods, options.data)
     except TraceError as error:
         raise SystemExit(str(error)) from error
+    if options.out:
+        write(options.out, [])
     track = Track(lists, cpu_unit_milli=options.cpu_unit)
     lines, scores, seconds = track.run(options.preset, options.seeds, options.load)
     sample = track.run("sample", options.seeds[: options.sample_seeds], options.load)[1]
@@ -178,8 +185,12 @@ def figures(scores: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def write(path: Path, lines: Sequence[Line]) -> None:
-    """The output file."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    """The output file; SystemExit when it cannot be written."""
+    try:
+        file = path.open("w", newline="", encoding="utf-8")
+    except OSError as error:
+        raise SystemExit(f"{path}: {error.strerror or error}") from error
+    with file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for line in lines:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bench.data import PHILLY, add_data_option, data_file, show_progress
+from bench.data import PHILLY, add_data_option, at_least, data_file, show_progress
 from scheduling.simulator.cluster import Cluster, Hardware, uniform_nodes
 from scheduling.simulator.jobs import SimJob
-from scheduling.simulator.policy import preset
+from scheduling.simulator.policy import PRESETS, preset
 from scheduling.simulator.replay import Replay
 from scheduling.simulator.report import report_of
 from scheduling.simulator.settings import Order, Settings
@@ -25,12 +25,16 @@ _DEVICES_PER_NODE = 8
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
-    parser.add_argument("--nodes", type=int, default=64, help="nodes of 8 devices (default 64)")
+    parser.add_argument("--nodes", type=at_least(1), default=64, help="nodes of 8 devices (default 64)")
     parser.add_argument(
-        "--jobs", type=int, default=2000, help="only the first so many; 0: all 74966 (default 2000)"
+        "--jobs", type=at_least(0), default=2000, help="only the first so many; 0: all 74966 (default 2000)"
     )
-    parser.add_argument("--cycle-s", type=int, default=30, help="least time between two plans (default 30)")
-    parser.add_argument("--preset", default="packing", help="weights (default packing)")
+    parser.add_argument(
+        "--cycle-s", type=at_least(0), default=30, help="least time between two plans (default 30)"
+    )
+    parser.add_argument(
+        "--preset", choices=sorted(PRESETS), default="packing", help="weights (default packing)"
+    )
     add_data_option(parser)
 
 

@@ -34,8 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = _settings(options, source)
     except (TraceError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
-    with ExitStack() as files:
-        run = _run(options, source, settings, files)
+    try:
+        with ExitStack() as files:
+            run = _run(options, source, settings, files)
+    except OSError as error:
+        parser.exit(2, f"{parser.prog}: {options.events}: {error.strerror or error}\n")
     report = report_of(run, trace=options.trace)
     sys.stdout.write(json.dumps(report, allow_nan=False) + "\n" if options.json else tables(report))
     return 0

@@ -48,6 +48,8 @@ def open_source(options: argparse.Namespace) -> Source:
         raise TraceError(
             str(options.file or options.trace), "holds no jobs to run", fix="check --since and the file"
         )
+    if not source.nodes:
+        raise TraceError(str(options.nodes_file or options.file), "holds no nodes", fix="check the file")
     return Source(source.nodes, source.jobs[: options.jobs], source.policy)
 
 

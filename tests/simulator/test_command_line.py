@@ -27,7 +27,7 @@ def run(*arguments: str, capsys) -> str:
 
 
 def test_a_generated_workload_gives_the_same_bytes_twice_and_a_clean_log(tmp_path, capsys):
-    options = ("--jobs", "60", "--cluster", "2x4", "--load", "120", "--seed", "3", "--mtbf-h", "50", "--json")
+    options = ("--jobs", "30", "--cluster", "2x4", "--load", "120", "--seed", "3", "--mtbf-h", "50", "--json")
     events = tmp_path / "events.jsonl"
     first = run(*options, "--valley", "22:00-08:00", "--events", str(events), capsys=capsys)
     log = events.read_text()
@@ -35,7 +35,7 @@ def test_a_generated_workload_gives_the_same_bytes_twice_and_a_clean_log(tmp_pat
     assert (first, log) == (second, events.read_text())
     assert check(json.loads(line) for line in log.splitlines()).problems == []
     report = json.loads(first)
-    assert report["jobs"]["submitted"] == 60
+    assert report["jobs"]["submitted"] == 30
     assert report["assumptions"]["valley"] == "22:00-08:00 UTC"
     assert run(*options, "--valley", "22:00-08:00", "--seed", "4", capsys=capsys) != first
 

@@ -89,6 +89,7 @@ BAD_PODS = [
     ("11400", "1.5", 2, "cpu_milli", "no whole number"),
     ("11400", "99999999", 2, "cpu_milli", "more than"),
     ("p0,", ",", 2, "name", "is empty"),
+    ("p1,", "p0,", 3, "name", "'p0' stands twice"),
     (",460,G2", ",460,H100", 3, "gpu_spec", "no node has a 'H100'"),
     (",460,G2", ",0,G2", 3, "gpu_milli", "less than 1"),
     ("1,460", "2,460", 3, "gpu_milli", "each of 2 devices"),
@@ -169,7 +170,9 @@ def test_a_history_reads_back_and_leaves_out_what_never_ran(tmp_path):
     [
         (past_job(1, duration_ms=-5), "HistoryJob.duration_ms.*out of range"),
         (past_job(1, duty_ppm=1_000_001), "HistoryJob.duty_ppm.*out of range"),
-        (past_job(1) + past_job(1), "line 5, column 'HistoryJob.job': stands twice"),
+        (past_job(1) + past_job(1), "line 5, column 'job': 1 stands twice"),
+        (past_job(1, replicas=0), "HistoryJob.replicas.*out of range"),
+        (history.line("node", nodes(1)[0]), "line 4, column 'node': 1 stands twice"),
         ('{"job":{}}\n', "HistoryJob.job': is missing"),
         (past_job(1).replace('"cores":1', '"cores":-1'), "must lie between 0"),
         (past_job(1).replace('"priority":0', '"priority":NaN'), "NaN is no number"),

@@ -20,6 +20,11 @@ from scheduling.simulator.traces.files import open_text
 
 FORMAT = "headrace-history"
 VERSION = 1
+_MOST_REPLICAS = 1024
+_FIX_LINE = "correct the field or remove the line"
+_FIX_EXPORT = "write it with `manage.py export_history`"
+# Line number, key, value.
+_Line = tuple[int, str, Any]
 T = TypeVar("T")
 
 
@@ -52,6 +57,9 @@ class HistoryJob:
     image_mib: int | None = None
     cpu_need_milli: int | None = None
     duty_ppm: int | None = None
+    replicas: int = 1
+    deferrable: bool = False
+    latest_start_ms: int | None = None
 
 
 @dataclass(slots=True)
@@ -77,33 +85,44 @@ def line(key: str, value: object) -> str:
 def read_history(path: Path) -> History:
     """The whole file; TraceError with its line, field and the fix where it is wrong."""
     lines = _lines(path)
-    first = next(lines, None)
+    found = _opening(path, next(lines, None), next(lines, None))
+    nodes: set[int] = set()
+    jobs: set[int] = set()
+    for each in lines:
+        match each[1]:
+            case "node":
+                node = _read(path, each, NodeInfo)
+                _once(path, each, node.node, nodes)
+                found.nodes.append(node)
+            case "job":
+                job = _checked(path, each)
+                _once(path, each, job.job, jobs)
+                found.jobs.append(job)
+            case other:
+                problem, fix = f"{other[:40]!r} is no kind of line", "use node or job"
+                raise TraceError(str(path), problem, fix=fix, line=each[0])
+    return found
+
+
+def _opening(path: Path, first: _Line | None, second: _Line | None) -> History:
     if first is None or first[1] != "head":
         raise TraceError(str(path), "does not start with a head", fix=_FIX_EXPORT, line=1)
     head = _read(path, first, HistoryHead)
     if (head.format, head.version) != (FORMAT, VERSION):
         problem = f"is {head.format[:40]!r} version {head.version}, not {FORMAT} version {VERSION}"
         raise TraceError(str(path), problem, fix=_FIX_EXPORT, line=1)
-    second = next(lines, None)
     if second is None or second[1] != "policy":
         raise TraceError(str(path), "has no policy in its second line", fix=_FIX_EXPORT, line=2)
-    found = History(head, _read(path, second, EnginePolicy))
-    seen: set[int] = set()
-    for each in lines:
-        if each[1] == "node":
-            found.nodes.append(_read(path, each, NodeInfo))
-        elif each[1] == "job":
-            found.jobs.append(_checked(path, each, seen))
-        else:
-            problem, fix = f"{each[1][:40]!r} is no kind of line", "use node or job"
-            raise TraceError(str(path), problem, fix=fix, line=each[0])
-    return found
+    return History(head, _read(path, second, EnginePolicy))
 
 
-_FIX_EXPORT = "write it with `manage.py export_history`"
+def _once(path: Path, each: _Line, number: int, seen: set[int]) -> None:
+    if number in seen:
+        raise TraceError(str(path), f"{number} stands twice", fix=_FIX_LINE, line=each[0], column=each[1])
+    seen.add(number)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str, Any]]:
+def _lines(path: Path) -> Iterator[_Line]:
     with open_text(path) as text:
         for number, raw in enumerate(text, start=1):
             if not raw.strip():
@@ -122,16 +141,15 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
 
 
-def _read(path: Path, each: tuple[int, str, Any], kind: type[T]) -> T:
+def _read(path: Path, each: _Line, kind: type[T]) -> T:
     try:
         return decode(kind, json.dumps(each[2]))
     except CodecError as error:
         where, _, problem = str(error).partition(": ")
-        fix = "correct the field or remove the line"
-        raise TraceError(str(path), problem, fix=fix, line=each[0], column=where) from error
+        raise TraceError(str(path), problem, fix=_FIX_LINE, line=each[0], column=where) from error
 
 
-def _checked(path: Path, each: tuple[int, str, Any], seen: set[int]) -> HistoryJob:
+def _checked(path: Path, each: _Line) -> HistoryJob:
     job = _read(path, each, HistoryJob)
     problems = {
         "duration_ms": (job.duration_ms or 0) < 0,
@@ -139,14 +157,12 @@ def _checked(path: Path, each: tuple[int, str, Any], seen: set[int]) -> HistoryJ
         "image_mib": (job.image_mib or 0) < 0,
         "cpu_need_milli": (job.cpu_need_milli or 0) < 0,
         "duty_ppm": not 0 <= (job.duty_ppm or 0) <= PPM,
-        "job": job.job in seen,
+        "replicas": not 1 <= job.replicas <= _MOST_REPLICAS,
     }
-    seen.add(job.job)
     for name, wrong in problems.items():
         if wrong:
-            problem = "stands twice" if name == "job" else f"{getattr(job, name)} is out of range"
-            fix = "correct the field or remove the line"
-            raise TraceError(str(path), problem, fix=fix, line=each[0], column=f"HistoryJob.{name}")
+            problem = f"{getattr(job, name)} is out of range"
+            raise TraceError(str(path), problem, fix=_FIX_LINE, line=each[0], column=f"HistoryJob.{name}")
     return job
 
 
@@ -162,4 +178,7 @@ def _sim_job(job: HistoryJob) -> SimJob:
         image_mib=job.image_mib or 0,
         cpu_need_milli=job.cpu_need_milli,
         duty_ppm=PPM if job.duty_ppm is None else job.duty_ppm,
+        replicas=job.replicas,
+        deferrable=job.deferrable,
+        latest_start_ms=job.latest_start_ms,
     )

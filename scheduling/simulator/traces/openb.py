@@ -8,7 +8,7 @@ about device memory: it is unknown, and pods ask for compute only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,12 +64,12 @@ class OpenbPod:
 
 def read_nodes(path: Path) -> list[OpenbNode]:
     """All nodes of a list; TraceError where it is wrong."""
-    return [_node(row) for row in read_csv(path, NODE_COLUMNS)]
+    return [_node(row) for row in _once("sn", read_csv(path, NODE_COLUMNS))]
 
 
 def read_pods(path: Path, models: Collection[str]) -> list[OpenbPod]:
     """All pods of a list, in its order; a `gpu_spec` may only name these models of the node list."""
-    return [_pod(row, models) for row in read_csv(path, POD_COLUMNS)]
+    return [_pod(row, models) for row in _once("name", read_csv(path, POD_COLUMNS))]
 
 
 def node_infos(nodes: Iterable[OpenbNode], *, cpu_unit_milli: int = CORE_MILLI) -> list[NodeInfo]:
@@ -125,6 +125,16 @@ def sim_jobs(pods: Iterable[OpenbPod], *, cpu_unit_milli: int = CORE_MILLI) -> l
 
 def _created_s(pod: OpenbPod) -> float:
     return pod.created_s or 0.0
+
+
+def _once(column: str, rows: Iterable[Row]) -> Iterator[Row]:
+    seen: set[str] = set()
+    for row in rows:
+        name = row.named(column)
+        if name in seen:
+            row.refuse(column, f"{name[:40]!r} stands twice", fix="remove one of the lines")
+        seen.add(name)
+        yield row
 
 
 def _node(row: Row) -> OpenbNode:
