@@ -6,6 +6,7 @@ import random
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -14,6 +15,7 @@ import httpx
 
 from client import config as configuration
 from client.errors import ApiError, ClientError, FieldError, NotSignedIn, Unreachable
+from client.messages import say
 
 JSON = dict[str, Any]
 Body = TypeVar("Body", dict[str, Any], list[Any])
@@ -103,7 +105,8 @@ class Client:
 
     def job(self, job: int) -> JSON:
         """One job."""
-        return self._json("GET", f"/api/v1/jobs/{job}")
+        with _about(job):
+            return self._json("GET", f"/api/v1/jobs/{job}")
 
     def jobs(self, *, limit: int = 50, **filters: Any) -> list[JSON]:
         """Newest jobs first, at most `limit`."""
@@ -115,24 +118,28 @@ class Client:
 
     def cancel(self, job: int) -> JSON:
         """Ask for a job's end; harmless when it already ended."""
-        return self._json("POST", f"/api/v1/jobs/{job}/cancel", json={}, repeat=True)
+        with _about(job):
+            return self._json("POST", f"/api/v1/jobs/{job}/cancel", json={}, repeat=True)
 
     def explain(self, job: int) -> JSON:
         """Why a job waits, or why it was placed where it is."""
-        return self._json("GET", f"/api/v1/jobs/{job}/explain")
+        with _about(job):
+            return self._json("GET", f"/api/v1/jobs/{job}/explain")
 
     def placements(self, job: int) -> list[JSON]:
         """Where the attempts of a job were placed, first to last."""
-        return self._body(self._send("GET", f"/api/v1/jobs/{job}/placements"), list)
+        with _about(job):
+            return self._body(self._send("GET", f"/api/v1/jobs/{job}/placements"), list)
 
     def log(self, job: int, *, attempt: int, offset: int = 0, wait_s: int = 0) -> LogPart:
         """The next part of a log; waits up to `wait_s` for new bytes."""
-        answer = self._send(
-            "GET",
-            f"/api/v1/jobs/{job}/logs",
-            params={"attempt": attempt, "offset": offset, "wait_s": wait_s},
-            headers={"Accept": "text/plain"},
-        )
+        with _about(job):
+            answer = self._send(
+                "GET",
+                f"/api/v1/jobs/{job}/logs",
+                params={"attempt": attempt, "offset": offset, "wait_s": wait_s},
+                headers={"Accept": "text/plain"},
+            )
         return LogPart(
             data=answer.content,
             next_offset=int(answer.headers["X-Next-Offset"]),
@@ -198,6 +205,17 @@ class Client:
                 raise failure
             time.sleep(pause_s * random.uniform(0.5, 1.0))
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+
+@contextmanager
+def _about(job: int) -> Iterator[None]:
+    """What the server says of a job names the job: one command may be about many."""
+    try:
+        yield
+    except ApiError as error:
+        if error.status < 500:
+            error.detail = say("about-job", job=job, detail=error.detail)
+        raise
 
 
 def _problem(answer: httpx.Response) -> ClientError:

@@ -14,7 +14,7 @@ import typer
 from client import config as configuration
 from client import submission as spec_of
 from client.api import JSON, Client
-from client.errors import ClientError, Exit
+from client.errors import ApiError, ClientError, Exit
 from client.follow import Follower, exit_code_of, write_log
 from client.messages import say
 from client.render import devices_of, escape_controls, outcome, print_json, print_table, score, span
@@ -290,11 +290,22 @@ def _show_refusal(answer: JSON) -> None:
 
 @app.command()
 def cancel(job: Annotated[list[int], typer.Argument(help="Job numbers.")]) -> None:
-    """Ask for the end of jobs."""
+    """Ask for the end of jobs; one that cannot be cancelled keeps none of the others."""
+    worst = 0
     with Client() as client:
         for number in job:
-            row = client.cancel(number)
-            notice(say("cancelled", job=number, status=row["status"]))
+            try:
+                row = client.cancel(number)
+            except ApiError as error:
+                notice(escape_controls(str(error)))
+                worst = worst or int(error.exit_code)
+                continue
+            notice(say(_CANCELLED.get(row["status"], "cancelled"), job=number, status=row["status"]))
+    raise typer.Exit(worst)
+
+
+# Status after a cancellation -> what to say.
+_CANCELLED = {"cancelled": "is-cancelled", "succeeded": "ended-before", "failed": "ended-before"}
 
 
 @app.command()

@@ -40,6 +40,12 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Job {job}: cancellation asked for, now {status}.",
         "作业 {job}：已请求取消，当前状态 {status}。",
     ),
+    "is-cancelled": ("Job {job} is cancelled.", "作业 {job} 已取消。"),
+    "ended-before": (
+        "Job {job} has ended already ({status}); there is nothing to cancel.",
+        "作业 {job} 已经结束（{status}），无需取消。",
+    ),
+    "about-job": ("Job {job}: {detail}", "作业 {job}：{detail}"),
     "would-start": (
         "Would start now on {node}: cores {cpus}, devices {devices}.",
         "现在就会启动：节点 {node}，核心 {cpus}，设备 {devices}。",

@@ -74,7 +74,9 @@ def _read(file: Path | None) -> JSON:
         return {}
     try:
         spec = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise _usage(say("bad-file", path=file, detail=error.strerror)) from error
+    except ValueError as error:
         raise _usage(say("bad-file", path=file, detail=error)) from error
     if not isinstance(spec, dict):
         raise _usage(say("bad-file", path=file, detail=say("no-object")))

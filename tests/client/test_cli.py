@@ -154,3 +154,40 @@ def test_wait_waits_for_all_and_ends_with_the_first_failure():
         ended = headrace("wait", "5", "6", url=server.url)
     assert ended.returncode == 3
     assert [request.path for request in server.asked] == ["/api/v1/jobs/5", "/api/v1/jobs/6"]
+
+
+def test_a_file_that_is_not_there_is_named_once(tmp_path):
+    missing = tmp_path / "spec.json"
+    ended = headrace("submit", "--file", str(missing), "--", "x", url="http://127.0.0.1:9")
+    assert ended.stderr.decode().strip() == f"{missing}: No such file or directory"
+    missing.write_text("{")
+    ended = headrace("submit", "--file", str(missing), "--", "x", url="http://127.0.0.1:9")
+    assert ended.returncode == 64 and ended.stderr.decode().count(str(missing)) == 1
+
+
+NOT_FOUND = Answer(404, {"code": "not-found", "detail": "There is no such object."})
+
+
+@pytest.mark.parametrize("command", [("explain", "99"), ("logs", "99"), ("wait", "99"), ("cancel", "99")])
+def test_an_unknown_job_is_named(command):
+    with scripted(lambda _: NOT_FOUND) as server:
+        ended = headrace(*command, url=server.url)
+    assert (ended.returncode, ended.stderr.decode().strip()) == (64, "Job 99: There is no such object.")
+
+
+def test_cancel_says_what_it_did_and_stops_at_nothing():
+    now = {4: job(status="running"), 5: job(status="succeeded"), 7: job(status="cancelled")}
+
+    def respond(request: Asked) -> Answer:
+        number = int(request.path.split("/")[-2])
+        return Answer(200, now[number]) if number in now else NOT_FOUND
+
+    with scripted(respond) as server:
+        ended = headrace("cancel", "4", "99", "5", "7", url=server.url)
+    assert ended.returncode == 64
+    assert ended.stderr.decode().splitlines() == [
+        "Job 4: cancellation asked for, now running.",
+        "Job 99: There is no such object.",
+        "Job 5 has ended already (succeeded); there is nothing to cancel.",
+        "Job 7 is cancelled.",
+    ]
