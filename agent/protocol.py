@@ -8,6 +8,7 @@ tests/contract.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ T = TypeVar("T")
 
 VERSION = 1
 OLDEST_SUPPORTED_VERSION = 1
+_PCI = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-9a-f]))?")
 
 
 class Vendor(StrEnum):
@@ -332,6 +334,15 @@ class LogReply(msgspec.Struct, frozen=True):
 
     next_offset: int
     truncated: bool = False
+
+
+def normal_pci(text: str | None) -> str | None:
+    """A PCI address in one spelling: `00000000:3B:00.0` and `3b:00.0` are `0000:3b:00.0`; None for anything else."""
+    match = _PCI.fullmatch((text or "").strip().lower().removeprefix("pci:"))
+    if match is None:
+        return None
+    domain, bus, slot, function = (int(part or "0", 16) for part in match.groups())
+    return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
 
 
 def encode(message: msgspec.Struct) -> bytes:

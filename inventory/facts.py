@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.protocol import Cpu, DeviceFacts, Facts, Link, Mount, Notice, Numa, Runtime
+from agent.protocol import Cpu, DeviceFacts, Facts, Link, Mount, Notice, Numa, Runtime, normal_pci
 from controlplane.base.texts import has_control_character, without_control_characters
 from inventory import plausible
-from inventory.identifiers import normal_pci, normal_uuid
+from inventory.identifiers import normal_uuid
 from inventory.warnings import warning
 
 MAX_CPUS = 4096

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from agent.protocol import normal_pci
 
-_PCI = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-9a-f]))?")
 MAX_IDENTITY = 128
-
-
-def normal_pci(text: str | None) -> str | None:
-    """`00000000:3B:00.0` and `3b:00.0` as `0000:3b:00.0`; what is no PCI address is None."""
-    match = _PCI.fullmatch((text or "").strip().lower().removeprefix("pci:"))
-    if match is None:
-        return None
-    domain, bus, slot, function = (int(part or "0", 16) for part in match.groups())
-    return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
 
 
 def normal_uuid(text: str | None) -> str | None:

@@ -15,12 +15,14 @@ LOST_ALERT = "node-lost"
 DUPLICATE_ALERT = "duplicate-machine"
 CLAIM_ALERT = "identity-claimed"
 RESTORED_ALERT = "restored-backup"
+# Why a simulated node is in maintenance while nothing simulates it; its next report ends that.
+NOT_SIMULATED = "not-simulated"
 
 
 def heard_from(node: Node) -> None:
     """A report arrived: a new node becomes ready, one that was away goes back to where it stood."""
     state = NodeState(node.state)
-    if state == NodeState.ENROLLED:
+    if state == NodeState.ENROLLED or is_resting(node):
         _move(node, NodeState.READY, reason="")
     elif state in AWAY:
         _move(node, NodeState(node.state_before_silence or NodeState.READY), reason=node.state_reason)
@@ -48,6 +50,23 @@ def mark_lost(node: Node) -> bool:
         clear_alert(SILENT_ALERT, subject_type="node", subject_id=node.pk)
         _raise(LOST_ALERT, Severity.CRITICAL, node)
     return moved
+
+
+def is_resting(node: Node) -> bool:
+    """Whether this is a simulated node of a demo that does not run: nobody expects a report of it."""
+    return node.simulated and node.state == NodeState.MAINTENANCE and node.state_reason == NOT_SIMULATED
+
+
+def give_up(node: Node) -> bool:
+    """Whoever simulated this node is gone: lost at once, without an alert."""
+    clear_alert(SILENT_ALERT, subject_type="node", subject_id=node.pk)
+    clear_alert(LOST_ALERT, subject_type="node", subject_id=node.pk)
+    return node.state == NodeState.LOST or _move(node, NodeState.LOST, reason=NOT_SIMULATED)
+
+
+def rest(node: Node) -> bool:
+    """After its placements were given up."""
+    return node.state == NodeState.LOST and _move(node, NodeState.MAINTENANCE, reason=NOT_SIMULATED)
 
 
 def quarantine_duplicate(node: Node, details: dict[str, object]) -> None:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from controlplane.accounts.models import User
 from controlplane.alerts.service import clear_alert
-from controlplane.base import clock
 from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
-from inventory.authority import pinned
 from inventory.boots import forget_boots
 from inventory.device_health import Seen, apply_observations, thresholds_of
 from inventory.health import Observation
-from inventory.models import Device, DeviceHealth, EnrolmentToken, Node, NodeContact, NodeSet, NodeState
-from inventory.node_states import DUPLICATE_ALERT, RESTORED_ALERT, effective_state, set_by_operator
+from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState
+from inventory.node_states import (
+    DUPLICATE_ALERT,
+    NOT_SIMULATED,
+    RESTORED_ALERT,
+    effective_state,
+    give_up,
+    rest,
+    set_by_operator,
+)
 from inventory.revisions import node_changed
-from inventory.tokens import digest, new_enrolment_secret
 from inventory.wiring import UPWARD
 
 _TARGETS: Mapping[str, NodeState] = {
@@ -30,14 +33,6 @@ _TARGETS: Mapping[str, NodeState] = {
     "drain": NodeState.DRAINING,
     "maintenance": NodeState.MAINTENANCE,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class NewToken:
-    """A one-time enrolment token with its secret, which is shown once."""
-
-    token: EnrolmentToken
-    secret: str
 
 
 def change_node_state(node: Node, operation: str, *, reason: str) -> Node:
@@ -93,6 +88,22 @@ def obey_node(node: Node, *, reason: str) -> Node:
     return locked
 
 
+def rest_simulated_nodes() -> int:
+    """Without a demo nothing simulates its nodes: they are no loss to anybody, only not there. How many there were."""
+    resting = Q(state=NodeState.MAINTENANCE, state_reason=NOT_SIMULATED)
+    left = Node.objects.filter(simulated=True).exclude(resting).exclude(state=NodeState.QUARANTINED)
+    found = list(left.order_by("pk"))
+    for node in found:
+        with transaction.atomic():
+            give_up(_locked_node(node))
+        # In its own transaction, since its locks come before that of the node.
+        if UPWARD.declare_lost is not None:
+            UPWARD.declare_lost(node.pk)
+        with transaction.atomic():
+            rest(_locked_node(node))
+    return len(found)
+
+
 def _locked_node(node: Node) -> Node:
     """Contact before node, as everywhere."""
     contact = NodeContact.objects.select_for_update(of=("self",)).get(node=node.pk)
@@ -122,19 +133,3 @@ def release_device(device: Device, *, reason: str, actor: str) -> Device:
             )
         apply_observations({locked: Seen(Observation.RELEASED, reason, actor=actor)}, thresholds)
     return locked
-
-
-def create_enrolment_token(
-    *, creator: User | None, expires_in_hours: int, node_set: str | None = None, replaces: Node | None = None
-) -> NewToken:
-    """A new one-time token; with `replaces` it lets this silent node's machine enrol without its old token."""
-    secret = new_enrolment_secret()
-    site = NodeSet.objects.get_or_create(name=node_set)[0] if node_set else None
-    token = EnrolmentToken.objects.create(
-        token_hash=digest(secret),
-        created_by=creator,
-        expires_at=clock.now() + timedelta(hours=expires_in_hours),
-        node_set=site,
-        replaces=replaces,
-    )
-    return NewToken(token, pinned(secret))

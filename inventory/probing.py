@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from controlplane.alerts.models import Alert, Severity
 from controlplane.alerts.service import clear_alert, raise_alert
@@ -26,7 +26,7 @@ from inventory.models import (
     UncountedCause,
     UncountedTime,
 )
-from inventory.node_states import CLAIM_ALERT, mark_lost, mark_silent
+from inventory.node_states import CLAIM_ALERT, NOT_SIMULATED, mark_lost, mark_silent
 from inventory.silence import GAP, Span, counted, is_gap, is_mass
 from inventory.wiring import UPWARD
 
@@ -99,7 +99,9 @@ def _beat(now: datetime) -> ProbeBeat | None:
 def _contacts() -> QuerySet[NodeContact]:
     contacts = NodeContact.objects.select_related("node").defer("node__facts", "node__labels")
     contacts = contacts.filter(received_at__isnull=False)
-    return contacts.exclude(node__state__in=[NodeState.LOST, NodeState.ENROLLED]).order_by("node_id")
+    resting = Q(node__simulated=True, node__state=NodeState.MAINTENANCE, node__state_reason=NOT_SIMULATED)
+    away = Q(node__state__in=[NodeState.LOST, NodeState.ENROLLED])
+    return contacts.exclude(away | resting).order_by("node_id")
 
 
 def _silence(contact: NodeContact, now: datetime, spans: Sequence[UncountedTime]) -> _Silence:

@@ -6,10 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.accounts.models import User
+from controlplane.base.problems import Text
 from inventory import catalogue
 from inventory.models import Device, DeviceHealth, DeviceLink, Node
+from inventory.node_states import NOT_SIMULATED
 from inventory.warnings import warning_text
 from inventory.wiring import UPWARD
 
@@ -54,6 +57,11 @@ _READING_COLUMNS = ("at", "memory_used_mib", "utilization_pct", "temperature_c",
 _HOST_READING_COLUMNS = ("at", "cpu_used_milli", "memory_used_mib", "load1_milli", "power_mw")
 
 
+_REASONS: Mapping[str, Text] = {
+    NOT_SIMULATED: _("Simulated, and nothing simulates it now. It comes back when the demo runs again.")
+}
+
+
 def node_rows(
     *, state: str | None = None, node_set: str | None = None, search: str | None = None
 ) -> QuerySet[Node]:
@@ -76,6 +84,7 @@ def node_summary(node: Node) -> dict[str, Any]:
     return {
         **{name: getattr(node, name) for name in _SUMMARY_COLUMNS},
         **_contact_part(node),
+        "state_reason": str(_REASONS.get(node.state_reason, node.state_reason)),
         "node_set": node.node_set.name if node.node_set else None,
         "devices": len(devices),
         "device_models": sorted({device.model for device in devices if device.model}),

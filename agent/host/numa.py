@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 from agent.host.files import parse_count, parse_cpu_list, read_int, read_text
-from agent.protocol import Numa
+from agent.protocol import Numa, normal_pci
 
 _TOTAL = re.compile(r"MemTotal:\s+(\d+) kB")
-_PCI = re.compile(r"^(?:([0-9a-fA-F]+):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
 
 
 def read_numa(root: Path) -> list[Numa]:
@@ -32,17 +31,6 @@ def pci_cpus(root: Path, bus_id: str) -> list[int] | None:
     if pci_numa_node(root, bus_id) is None:
         return None
     return parse_cpu_list(read_text(_pci_folder(root, bus_id) / "local_cpulist")) or None
-
-
-def normal_bus_id(text: str | None) -> str | None:
-    """One spelling for all tools: `0000:3b:00.0`, with a longer domain only where it needs one. None if it is
-    no bus id.
-    """
-    match = _PCI.match((text or "").strip())
-    if match is None:
-        return None
-    domain, bus, device, function = match.groups()
-    return f"{int(domain or '0', 16):04x}:{bus.lower()}:{device.lower()}.{function}"
 
 
 def _node(folder: Path, accelerator: set[int]) -> Numa:
@@ -68,4 +56,4 @@ def _accelerator_nodes(root: Path) -> set[int]:
 
 
 def _pci_folder(root: Path, bus_id: str) -> Path:
-    return root / "sys/bus/pci/devices" / (normal_bus_id(bus_id) or "none")
+    return root / "sys/bus/pci/devices" / (normal_pci(bus_id) or "none")

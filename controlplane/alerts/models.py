@@ -33,4 +33,3 @@ class Alert(models.Model):
                 name="alert_open_once",
             ),
         ]
-        indexes = [models.Index(fields=["-raised_at"], name="alert_recent")]

@@ -17,8 +17,8 @@ def raise_alert(
     subject_type: str,
     subject_id: object,
     details: Mapping[str, Any] | None = None,
-) -> bool:
-    """Open an alert, or refresh severity and details of the open one; True when it is new. Safe in parallel."""
+) -> None:
+    """Open an alert, or refresh severity and details of the open one. Safe in parallel."""
     key = {"code": code, "subject_type": subject_type, "subject_id": str(subject_id)}
     fresh = Alert(**key, severity=severity, details=dict(details or {}))
     # ON CONFLICT instead of look-then-insert: two reporters of the same fact must not fail each other's transaction.
@@ -32,7 +32,6 @@ def raise_alert(
     )
     if changed or not before:
         after_commit(Topic.HINT, ("alerts",))
-    return not before
 
 
 def clear_alert(code: str, *, subject_type: str, subject_id: object) -> bool:

@@ -1,22 +1,19 @@
 """The rows without which nobody can sign in and no agent can enrol; safe to repeat at every start."""
 
-from datetime import timedelta
+from pathlib import Path
 
 from django.core.management import call_command
 from django.db import transaction
 
 from controlplane.accounts.models import Membership, Role, Team, TeamRole, User
 from controlplane.accounts.passwords import new_password
-from controlplane.base import clock
 from controlplane.base.models import Cluster
 from controlplane.embedded.state import StateFolder, write_private
 from controlplane.policy.models import PolicyVersion
-from inventory.models import EnrolmentToken
-from inventory.tokens import digest, new_enrolment_secret
+from inventory.enrolment_tokens import renew_tokens
 
 ADMIN = "admin"
 DEFAULT_TEAM = "default"
-TOKEN_LIFE = timedelta(hours=24)
 
 
 def write_first_rows(state: StateFolder) -> str | None:
@@ -25,7 +22,7 @@ def write_first_rows(state: StateFolder) -> str | None:
     if not PolicyVersion.objects.exists():
         call_command("load_policy")
     password = make_admin(state)
-    renew_local_token(state)
+    renew_token_file(state.enrolment_token)
     return password
 
 
@@ -45,11 +42,9 @@ def make_admin(state: StateFolder) -> str | None:
     return password
 
 
-def renew_local_token(state: StateFolder) -> None:
-    """A fresh one-time token for the agent beside us, which reads it only while it has no identity of its own."""
-    previous = state.enrolment_token.read_text().strip() if state.enrolment_token.exists() else ""
-    secret = new_enrolment_secret()
-    with transaction.atomic():
-        EnrolmentToken.objects.filter(token_hash=digest(previous), used_at=None).delete()
-        EnrolmentToken.objects.create(token_hash=digest(secret), expires_at=clock.now() + TOKEN_LIFE)
-    write_private(state.enrolment_token, secret + "\n")
+def renew_token_file(path: Path, *, count: int = 1) -> None:
+    """Fresh one-time tokens, one a line, for agents beside us, which read them only while they have no identity."""
+    previous = path.read_text().split() if path.exists() else []
+    secrets = renew_tokens(previous, count=count)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    write_private(path, "".join(f"{secret}\n" for secret in secrets))

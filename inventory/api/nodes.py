@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -28,6 +29,8 @@ from inventory.api.serializers import (
     NodeSummarySerializer,
     ReasonSerializer,
 )
+from inventory.authority import pinned
+from inventory.enrolment_tokens import make_token
 from inventory.models import Node
 from inventory.selectors import node_detail, node_rows, node_summary
 
@@ -119,17 +122,18 @@ class EnrolmentTokensView(APIView):
             require(request.user, Action.NODE_TAKEOVER)
         replaces = _replaced_node(body.get("node"))
         with transaction.atomic():
-            made = operations.create_enrolment_token(
+            made = make_token(
                 creator=signed_in(request),
-                expires_in_hours=body["expires_in_hours"],
+                life=timedelta(hours=body["expires_in_hours"]),
                 node_set=body.get("node_set"),
                 replaces=replaces,
             )
             details = {"node_set": body.get("node_set"), "replaces": body.get("node")}
             audit.record(request, "enrolment-token-create", target=made.token, details=details)
+        secret = pinned(made.secret)
         document = {
-            "token": made.secret,
-            "command": _command(made.secret),
+            "token": secret,
+            "command": _command(secret),
             "expires_at": made.token.expires_at,
         }
         return Response(EnrolmentTokenSerializer(document).data, status=201)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.host import cpus, files, machine, memory, mounts, numa, runtimes
+from agent.protocol import normal_pci
 
 
 def write(root: Path, path: str, text: str) -> None:
@@ -96,12 +97,13 @@ def test_minus_one_is_no_numa_node_and_no_affinity(root: Path) -> None:
         ("00000000:3B:00.0", "0000:3b:00.0"),
         ("3B:00.1", "0000:3b:00.1"),
         ("00010000:01:00.0", "10000:01:00.0"),
+        ("pci:3B:00.1", "0000:3b:00.1"),
         ("GPU-1", None),
         ("", None),
     ],
 )
 def test_bus_ids_have_one_spelling(text: str, expected: str | None) -> None:
-    assert numa.normal_bus_id(text) == expected
+    assert normal_pci(text) == expected
 
 
 def test_a_cgroup_limits_the_memory_on_offer(root: Path) -> None:

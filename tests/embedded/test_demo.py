@@ -2,14 +2,18 @@
 
 import random
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.db import transaction
 
 from agent.simulation_facts import node_facts
 from agent.simulation_spec import mixed_cluster
 from controlplane.accounts.models import Membership, Team, User
+from controlplane.alerts.models import Alert
+from controlplane.base import clock
 from controlplane.embedded.demo.feeder import live_by_pool, top_up
 from controlplane.embedded.demo.rows import NODES, PEOPLE, write_demo_rows
 from controlplane.embedded.demo.shapes import (
@@ -23,10 +27,17 @@ from controlplane.embedded.demo.shapes import (
     next_kind,
     request_for,
 )
-from inventory.models import EnrolmentToken
+from controlplane.policy.active import active_policy
+from inventory.models import EnrolmentToken, Node, NodeContact
+from inventory.node_states import heard_from
+from inventory.operations import rest_simulated_nodes
+from inventory.probing import probe
+from inventory.selectors import node_rows, node_summary
 from queues.models import Job
 from queues.submission import Submission, accept
 from scheduling.engine.types import SIMULATED
+from scheduling.models import Placement
+from tests.scheduling.factories import make_job, make_node, make_queues, make_team, make_user, run_cycle
 
 
 def test_there_is_a_token_for_every_simulated_node() -> None:
@@ -120,3 +131,26 @@ def test_every_kind_is_a_request_that_the_server_takes(rows: Path) -> None:
                 kind.load_milli // WHOLE,
             )
         )
+
+
+def test_without_a_demo_its_nodes_are_at_rest_until_they_are_simulated_again(rows: Path) -> None:
+    make_queues()
+    kept, node = make_node(), make_node(simulated=True)
+    for one in (kept, node):
+        NodeContact.objects.create(node=one, received_at=clock.now())
+    job = make_job(make_user(team=make_team()), node_labels=dict([SIMULATED]))
+    run_cycle()
+    assert Placement.objects.get().node_id == node.pk
+    NodeContact.objects.filter(node=node).update(received_at=clock.now() - timedelta(days=1))
+    assert rest_simulated_nodes() == 1 and rest_simulated_nodes() == 0
+    job.refresh_from_db()
+    assert (job.status, Placement.objects.get().phase) == ("pending", "lost")
+    probe(active_policy().health)
+    found = node_summary(node_rows().get(pk=node.pk))
+    assert found["state"] == "maintenance" and found["state_reason"].startswith("Simulated, and nothing")
+    assert (
+        Node.objects.get(pk=kept.pk).state == "ready" and not Alert.objects.filter(cleared_at=None).exists()
+    )
+    with transaction.atomic():
+        heard_from(Node.objects.get(pk=node.pk))
+    assert Node.objects.values_list("state", "state_reason").get(pk=node.pk) == ("ready", "")

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 import pynvml
 
-from agent.host.numa import normal_bus_id
 from agent.notices import notice
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Vendor
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Vendor, normal_pci
 from agent.vendors.base import (
     EVIDENCE_CHARS,
     MOST_MEMORY_MIB,
@@ -114,7 +113,7 @@ def _facts(device: Device, memory: Any, driver: str | None) -> DeviceFacts:
         vendor=Vendor.NVIDIA,
         index=device.index,
         uuid=_as_text(device.ask("nvmlDeviceGetUUID")),
-        pci_bus_id=normal_bus_id(_as_text(getattr(pci, "busId", None))),
+        pci_bus_id=normal_pci(_as_text(getattr(pci, "busId", None))),
         model=_as_text(device.ask("nvmlDeviceGetName")),
         memory_total_mib=_mib(getattr(memory, "total", None)) or None,
         memory_reserved_mib=_mib(getattr(memory, "reserved", None)),
@@ -198,7 +197,7 @@ def _nvlinks(
             if not device.ask("nvmlDeviceGetNvLinkState", link):
                 continue
             remote = device.ask("nvmlDeviceGetNvLinkRemotePciInfo", link)
-            other = place.get(normal_bus_id(_as_text(getattr(remote, "busId", None))) or "")
+            other = place.get(normal_pci(_as_text(getattr(remote, "busId", None))) or "")
             if other is not None and number < other:
                 lanes[number, other] = lanes.get((number, other), 0) + 1
             elif other is None and device.ask("nvmlDeviceGetNvLinkRemoteDeviceType", link) == SWITCH:

@@ -6,9 +6,8 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from agent.host.numa import normal_bus_id
 from agent.notices import notice
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor, normal_pci
 from agent.vendors.base import (
     EVIDENCE_CHARS,
     MOST_MEMORY_MIB,
@@ -90,7 +89,7 @@ def _reading(gpu: Element, index: int, driver: str | None) -> Reading:
         vendor=Vendor.NVIDIA,
         index=index,
         uuid=_known(_text(gpu, "uuid")),
-        pci_bus_id=normal_bus_id(gpu.get("id")) or normal_bus_id(_text(gpu, "pci/pci_bus_id")),
+        pci_bus_id=normal_pci(gpu.get("id")) or normal_pci(_text(gpu, "pci/pci_bus_id")),
         model=None if name is None or states.judge_text(name) else name,
         memory_total_mib=_mib(gpu, "fb_memory_usage/total"),
         memory_reserved_mib=_mib(gpu, "fb_memory_usage/reserved"),

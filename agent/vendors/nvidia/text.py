@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.host.numa import normal_bus_id
 from agent.notices import notice
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Notice, Vendor
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Notice, Vendor, normal_pci
 from agent.vendors.base import EVIDENCE_CHARS, Reading, Readout, device_name
 from agent.vendors.nvidia import states
 
@@ -26,7 +25,7 @@ def parse_lines(captured: str, *, known: Sequence[DeviceFacts] = ()) -> Readout:
         if not any(word in line.lower() for word in _COMPLAINTS):
             continue
         match = _BUS.search(line)
-        bus_id = normal_bus_id(match.group(1)) if match else None
+        bus_id = normal_pci(match.group(1)) if match else None
         if bus_id is None or bus_id in seen:
             continue
         seen.add(bus_id)

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand
 from controlplane.embedded.demo.rows import write_demo_rows
 from controlplane.embedded.first_rows import write_first_rows
 from controlplane.embedded.state import find_state
+from inventory.operations import rest_simulated_nodes
 
 
 class Command(BaseCommand):
@@ -28,6 +29,8 @@ class Command(BaseCommand):
         password = write_first_rows(state)
         if options["demo"]:
             write_demo_rows(state.demo_tokens)
+        else:
+            rest_simulated_nodes()
         if password is not None:
             # Output of commands ends up in logs, where no secret belongs unless somebody asks for it.
             shown = f": {password}" if options["show_password"] else ""
