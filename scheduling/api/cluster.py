@@ -8,10 +8,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for
-from controlplane.accounts.scoping import signed_in, visible_to
+from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, etag_of, not_modified, page, page_of, with_etag
 from controlplane.base.problems import not_found
-from queues.models import Job
 from scheduling.api.cluster_serializers import (
     CycleSerializer,
     FitsSerializer,
@@ -19,14 +18,12 @@ from scheduling.api.cluster_serializers import (
     OverviewSerializer,
     QueueSerializer,
 )
-from scheduling.engine.explain import DeviceFit, runnable_here, what_fits
 from scheduling.models import Cycle
-from scheduling.selectors.live import Live, live_view
+from scheduling.selectors.fits import fits
+from scheduling.selectors.live import live_view
 from scheduling.selectors.overview import overview
 from scheduling.selectors.resource_map import resource_map, stamped
 from scheduling.selectors.shares import capacity_of, queue_views
-
-MOST_FITTING_JOBS = 50
 
 
 class MapView(APIView):
@@ -79,21 +76,7 @@ class FitsView(APIView):
 
     @extend_schema(operation_id="device_fits", responses=FitsSerializer)
     def get(self, request: Request, device_id: int) -> Response:
-        fit, ids = _fits(live_view(), device_id)
-        jobs = (
-            visible_to(signed_in(request), Job.objects.filter(pk__in=ids)).select_related("queue").in_bulk()
-        )
-        found = [{"id": pk, "name": jobs[pk].name, "queue": jobs[pk].queue.name} for pk in ids if pk in jobs]
-        largest = {"alone_mib": fit.alone_mib, "shared_mib": fit.shared_mib}
-        code = None if fit.code is None else fit.code.value
-        return Response(
-            FitsSerializer({"largest": largest, "code": code, "jobs": found[:MOST_FITTING_JOBS]}).data
-        )
-
-
-def _fits(live: Live, device_id: int) -> tuple[DeviceFit, tuple[int, ...]]:
-    if device_id not in live.state.device.id:
-        raise not_found()
-    policy = live.policy.engine
-    fit = what_fits(live.state, device_id, num=policy.precheck_num, den=policy.precheck_den)
-    return fit, runnable_here(live.state, device_id, live.pending, policy)
+        live = live_view()
+        if device_id not in live.state.device.id:
+            raise not_found()
+        return Response(FitsSerializer(fits(live, device_id, signed_in(request))).data)

@@ -197,15 +197,24 @@ class FittingJobSerializer(serializers.Serializer):
 
 
 class LargestSerializer(serializers.Serializer):
-    """The largest request that fits, alone on the device and beside others; null when its size is unknown."""
+    """The largest request that fits: of the device's memory alone on it and beside others (null when its size is
+    unknown) and of its compute, and of the cores and memory that its node has left.
+    """
 
     alone_mib = serializers.IntegerField(allow_null=True)
     shared_mib = serializers.IntegerField(allow_null=True)
+    compute_milli = serializers.IntegerField()
+    cores = serializers.IntegerField()
+    host_memory_mib = serializers.IntegerField()
 
 
 class FitsSerializer(serializers.Serializer):
-    """What one device could take now; `code` says why it takes nothing."""
+    """What one device could take now; `code` and `text` say why it takes nothing. `jobs` are the first 50 of
+    `jobs_total`, in order of service.
+    """
 
     largest = LargestSerializer()
     code = serializers.CharField(allow_null=True)
+    text = serializers.CharField(allow_null=True)
     jobs = FittingJobSerializer(many=True)
+    jobs_total = serializers.IntegerField()

@@ -27,11 +27,11 @@ class SentenceSerializer(serializers.Serializer):
 
 
 class WaitsSerializer(serializers.Serializer):
-    """Milliseconds spent in each step of waiting, over all attempts."""
+    """Milliseconds spent in each step of waiting, over all attempts; null where no such step was seen."""
 
-    held = serializers.IntegerField()
+    held = serializers.IntegerField(allow_null=True)
     pending = serializers.IntegerField()
-    image_pull = serializers.IntegerField()
+    image_pull = serializers.IntegerField(allow_null=True)
     start = serializers.IntegerField()
 
 

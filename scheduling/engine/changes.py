@@ -15,7 +15,8 @@ from scheduling.engine.scores.scale import Scale
 from scheduling.engine.shapes import demand_of
 from scheduling.engine.types import WHOLE_MILLI, Request
 
-# A wish cut below this part of what was asked is no help.
+# Device memory cut below this part of what was asked is no help; of cores and memory even a request far beyond every
+# node wants to know how much there is.
 _LEAST_PART = 8
 
 
@@ -105,7 +106,7 @@ def _less(frame: Frame, scale: Scale, request: Request, field: str) -> list[Requ
     asked: int | None = getattr(request, field)
     if not asked:
         return []
-    low, high = max(1, asked // _LEAST_PART), asked
+    low, high = max(1, asked // _LEAST_PART if field == "device_memory_mib" else 1), asked
     if not _fits(frame, scale, _with(request, field, low)):
         return []
     while high - low > 1:

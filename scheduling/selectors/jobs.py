@@ -105,14 +105,19 @@ def _view(job: Job, context: _Context) -> dict[str, Any]:
     }
 
 
-def _waits(job: Job, placement: Placement | None, now_ms: int) -> dict[str, int]:
-    """Waiting so far: what is stored, and the step that is still going on."""
+def _waits(job: Job, placement: Placement | None, now_ms: int) -> dict[str, int | None]:
+    """Waiting so far: what is stored, and the step that is still going on. None: no such step was seen."""
     pending_ms, start_ms = job.pending_ms, job.start_ms
     if job.pending_since is not None:
         pending_ms += max(0, now_ms - clock.to_ms(job.pending_since))
     if job.status == JobStatus.STARTING and placement is not None:
         start_ms += max(0, now_ms - clock.to_ms(placement.assigned_at))
-    return {"held": job.held_ms, "pending": pending_ms, "image_pull": job.image_pull_ms, "start": start_ms}
+    return {
+        "held": job.held_ms or None,
+        "pending": pending_ms,
+        "image_pull": job.image_pull_ms or None,
+        "start": start_ms,
+    }
 
 
 def _devices(placement: Placement, context: _Context) -> list[dict[str, Any]]:

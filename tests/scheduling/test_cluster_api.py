@@ -152,9 +152,16 @@ def test_a_device_says_what_it_could_take(api, user):
     wide = make.make_job(user, resources={"devices": 2})
     fitting = make.make_job(user, resources={"devices": 1}, name="fits")
     found = api.get(f"/api/v1/devices/{device.pk}/fits").json()
-    assert found["largest"] == {"alone_mib": 40960, "shared_mib": 34133}
+    assert found["largest"] == {
+        "alone_mib": 40960, "shared_mib": 34133, "compute_milli": 1000, "cores": 8, "host_memory_mib": 65536,
+    }  # fmt: skip
+    assert found["jobs_total"] == 1 and found["text"] is None
     assert [j["id"] for j in found["jobs"]] == [fitting.pk] and wide.pk != fitting.pk
     assert api.get("/api/v1/devices/999999/fits").status_code == 404
+    make.run_cycle()
+    found = api.get(f"/api/v1/devices/{device.pk}/fits").json()
+    assert (found["code"], found["jobs_total"]) == ("device-busy", 0)
+    assert found["text"] and set(found["largest"].values()) == {0}
 
 
 def test_cycles_are_listed_with_their_costs(api, user):

@@ -248,3 +248,25 @@ def test_operators_see_all_jobs(api):
     operator.force_login(make.make_user("op", role=Role.OPERATOR))
     assert operator.get(f"/api/v1/jobs/{job['id']}").status_code == 200
     assert operator.post(f"/api/v1/jobs/{job['id']}/cancel", {}, format="json").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("resources", "field", "to"),
+    [({"cores": 4000}, "resources.cores", 8), ({"memory": "60Ti"}, "resources.memory", 65536)],
+)
+def test_a_request_beyond_every_node_is_told_what_there_is(api, resources, field, to):
+    make.make_node(cores=8)
+    answer = api.post("/api/v1/jobs/submit?dry_run=1", make.body(resources=resources), format="json").json()
+    assert [(c["field"], c["to"]) for c in answer["refusal"]["changes"]] == [(field, to)]
+
+
+def test_a_limit_of_memory_has_a_unit(api):
+    body = make.body(resources={"memory": "99999999Ti"})
+    (error,) = api.post("/api/v1/jobs/submit", body, format="json").json()["errors"]
+    assert (error["code"], error["message"]) == ("max", "Must be at most 67108864 MiB.")
+
+
+def test_waits_that_were_not_seen_are_unknown(api):
+    make.make_node()
+    answer = api.post("/api/v1/jobs/submit", make.body(), format="json").json()
+    assert (answer["waits_ms"]["held"], answer["waits_ms"]["image_pull"]) == (None, None)
