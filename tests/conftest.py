@@ -12,7 +12,7 @@ import pytest
 from tests.services import SERVICES
 
 CLONE = Path(__file__).resolve().parents[1]
-SHARED_DATA = CLONE.parent / "shared" / "data"
+SHARED_DATA = Path(os.environ.get("HEADRACE_SHARED") or CLONE.parent / "shared") / "data"
 BROWSERS = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 
 
@@ -26,7 +26,7 @@ def missing_for(item: pytest.Item) -> str | None:
     if item.get_closest_marker("e2e") and browser_path() is None and not os.environ.get("CI"):
         return "no Chromium here: apt-get install chromium, or name one in CHROMIUM"
     if item.get_closest_marker("shared_data") and not SHARED_DATA.is_dir():
-        return "the captured material is not beside this clone"
+        return "the captured material is neither beside this clone nor where HEADRACE_SHARED says"
     if item.get_closest_marker("gpu") and not Path("/dev/nvidiactl").exists():
         return "no accelerator here"
     return None

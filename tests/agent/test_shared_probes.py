@@ -11,7 +11,7 @@ from agent.protocol import Vendor
 from agent.vendors.base import Readout, document, with_vendor
 from agent.vendors.nvidia import NvidiaProbe
 
-SHARED = Path(os.environ.get("HEADRACE_TEST_SHARED") or Path(__file__).resolve().parents[3] / "shared")
+SHARED = Path(os.environ.get("HEADRACE_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 pytestmark = pytest.mark.shared_data
 
 
