@@ -55,6 +55,7 @@ TARGETS: dict[str, Callable[[list[str]], int]] = {
     "demo": demo,
     "test": suite.test,
     "test-pure": suite.test_pure,
+    "test-deep": suite.test_deep,
     "bench": suite.bench,
     "check": checks.check,
     "fix": checks.fix,

@@ -1,4 +1,4 @@
-"""`make test`, `make test-pure` and `make bench`."""
+"""`make test`, `make test-pure`, `make test-deep` and `make bench`."""
 
 import os
 import time
@@ -12,6 +12,7 @@ from tools.venv import Profile, ensure_venv
 
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
 WORKERS = 2
+DEEP_CASES = 5000
 
 
 def test(arguments: list[str]) -> int:
@@ -37,6 +38,14 @@ def test_pure(arguments: list[str]) -> int:
     # Loading what drives the API takes longer than most of these tests.
     plain = ("-q", "-p", "no:schemathesis", "-m", "not acceptance")
     return run_shown([BIN / "pytest", *folders, *plain, *arguments])
+
+
+def test_deep(arguments: list[str]) -> int:
+    """The properties of the engine on 5,000 random cases each, or as many as HEADRACE_PROPERTY_CASES says."""
+    ensure_venv(Profile.DEV)
+    env = {"HEADRACE_PROPERTY_CASES": str(DEEP_CASES), **os.environ}
+    plain = ("-q", "-p", "no:schemathesis", "-n", str(WORKERS), "-k", "property or properties or estimate")
+    return run_shown([BIN / "pytest", "tests/engine", *plain, *arguments], env=env)
 
 
 def bench(arguments: list[str]) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduling.engine import filters, scores
-from scheduling.engine.filters import Filtered
+from scheduling.engine.filters import Filtered, node_power
 from scheduling.engine.fitting import fit
 from scheduling.engine.frame import Frame, frame_of, whole_frame
 from scheduling.engine.ledger import Ledger
@@ -169,11 +169,20 @@ class Board:
         values, total = scores.score(frame, self.demand, rows, self._scale)
         at = lines[rows.pool] if self.demand.wants_devices else lines[rows.node]
         self._score[at] = total
-        on_devices = (rows.of_devices(frame.device.power_mw) * rows.milli).sum(axis=1)
-        on_cores = WHOLE_MILLI * frame.node.core_mw[rows.node] * self.demand.request.cores
-        self._added_uw[at] = on_devices + on_cores
+        if self._scale.policy.power_cap_mw is not None:
+            self._added_uw[at] = self._added(frame, filtered, rows)
         self._values[:, at] = values
         self._write_devices(frame, rows, at)
+
+    def _added(self, frame: Frame, filtered: Filtered, rows: Rows) -> Ints:
+        """What each row may add to the draw, whichever devices of its pool it gets."""
+        if not self.demand.wants_devices:
+            return WHOLE_MILLI * frame.node.core_mw[rows.node] * self.demand.request.cores
+        added, count = np.zeros(len(rows), dtype=np.int64), rows.given.sum(axis=1)
+        for cut in filtered.cuts:
+            of_pool = node_power.added_uw(frame, self.demand, cut)[rows.pool]
+            added = np.where(count == cut.count, of_pool, added)
+        return added
 
     def _write_devices(self, frame: Frame, rows: Rows, at: Ints) -> None:
         width = rows.chosen.shape[1]

@@ -200,7 +200,7 @@ class Planner:
     def _room_uw(self) -> int | None:
         """What all nodes together may still draw; None without a cap."""
         cap = self._policy.power_cap_mw
-        return None if cap is None else WHOLE_MILLI * cap - int(self.ledger.node.draw_uw.sum())
+        return None if cap is None else max(0, WHOLE_MILLI * cap - int(self.ledger.node.draw_uw.sum()))
 
     def _cpu_numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
         return tuple(sorted(self.ledger.cpu.cpu[list(rows)].tolist()))
@@ -232,7 +232,7 @@ class Planner:
         least = board.least_added_uw()
         if least is not None and room_uw is not None and least[1] > room_uw:
             node, added = int(self.ledger.node.id[least[0]]), -(-least[1] // WHOLE_MILLI)
-            near = (NearMiss(node, ReasonCode.POWER_CAP, added, max(0, room_uw // WHOLE_MILLI)),)
+            near = (NearMiss(node, ReasonCode.POWER_CAP, added, room_uw // WHOLE_MILLI),)
         passed = verdicts == filters.PASSED
         if passed.any():
             node = int(self.ledger.node.id[np.flatnonzero(passed)[0]])

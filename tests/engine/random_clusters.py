@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from scheduling.engine.types import (
@@ -9,11 +10,16 @@ from scheduling.engine.types import (
     CpuInfo,
     DeviceHealth,
     DeviceInfo,
+    EnginePolicy,
+    Hold,
     LinkInfo,
     NodeInfo,
     PendingJob,
     Request,
+    SliceChoice,
+    Term,
 )
+from tests.engine.build import NO_PRECHECK, POLICY
 
 MODELS = ("NVIDIA A100-SXM4-80GB", "Tesla T4", "Ascend 910B3", None)
 NAMES = ("nvidia-a100", "nvidia-t4", "huawei-ascend", "a10")
@@ -26,7 +32,16 @@ HEALTH = (
 
 def random_nodes(seed: int) -> list[NodeInfo]:
     rng = Random(seed)
-    return [_node(rng, number) for number in rng.sample(range(1, 50), rng.randint(1, 6))]
+    nodes = [_node(rng, number) for number in rng.sample(range(1, 50), rng.randint(1, 6))]
+    return [_crowded(Random(seed + node.node), node) for node in nodes]
+
+
+def random_policy(seed: int) -> EnginePolicy:
+    """The sample policy: with the default pre-check or none, sometimes with power in it, sometimes with a cap."""
+    rng = Random(seed)
+    policy = rng.choice((POLICY, POLICY, POLICY, NO_PRECHECK))
+    weights = {**policy.weights_ppm, Term.POWER: rng.choice((0, 0, 100_000))}
+    return replace(policy, weights_ppm=weights, power_cap_mw=rng.choice((None, None, 1200)))
 
 
 def random_jobs(seed: int, *, most: int = 10) -> list[PendingJob]:
@@ -41,6 +56,7 @@ def random_jobs(seed: int, *, most: int = 10) -> list[PendingJob]:
             priority=rng.choice((0, 0, 1, 257)),
             submitted_at_ms=rng.randint(0, 3),
             request=rng.choice(shapes),
+            replicas=rng.choice((1, 1, 1, 1, 2, 3)),
         )
         for number in rng.sample(range(1, 100), rng.randint(1, most))
     ]
@@ -74,6 +90,38 @@ def _node(rng: Random, number: int) -> NodeInfo:
         images=tuple(name for name in ("img:1", "img:2") if rng.random() < 0.4),
         datasets=tuple(name for name in ("d1", "d2") if rng.random() < 0.4),
         read_bandwidth_booked_mib_s=rng.choice((0, 0, 900)),
+    )
+
+
+def _crowded(rng: Random, node: NodeInfo) -> NodeInfo:
+    """The node with partitions, holds, bandwidth and power, each now and then."""
+    devices = node.devices
+    if devices and rng.random() < 0.25:
+        group = rng.choice((None, 0))
+        devices = tuple(
+            replace(d, parent=rng.choice((devices[0].device, 7)), memory_group=group) if i else d
+            for i, d in enumerate(devices)
+        )
+    return replace(
+        node,
+        devices=tuple(replace(d, power_limit_mw=rng.choice((None, 100, 300))) for d in devices),
+        holds=tuple(_hold(rng, node) for _ in range(rng.choice((0, 0, 0, 1, 2)))),
+        read_bandwidth_total_mib_s=rng.choice((None, None, 1500)),
+        idle_mw=rng.choice((None, 200)),
+        core_mw=rng.choice((None, 5)),
+        measured_mw=rng.choice((None, None, 250)),
+        power_cap_mw=rng.choice((None, None, None, 600)),
+    )
+
+
+def _hold(rng: Random, node: NodeInfo) -> Hold:
+    cards = rng.sample(node.devices, rng.randint(0, min(2, len(node.devices))))
+    return Hold(
+        job=rng.randint(1, 100),
+        slices=tuple(SliceChoice(d.device, rng.choice((0, 90, 800)), rng.choice((100, 1000))) for d in cards),
+        cpus=tuple(rng.sample(range(16), rng.randint(0, 3))),
+        host_memory_mib=rng.choice((0, 300)),
+        read_bandwidth_mib_s=rng.choice((0, 100)),
     )
 
 

@@ -1,5 +1,5 @@
 """Power of a node: what it draws and what the job may add must stay within the node's cap; what is unknown of either
-is not counted.
+is not counted. What adds nothing may start on a node that is over its cap already.
 """
 
 import numpy as np
@@ -39,4 +39,5 @@ def added_uw(frame: Frame, demand: Demand, cut: Cut) -> Ints:
 
 def _room_uw(frame: Frame) -> Ints:
     cap = frame.node.power_cap_mw
-    return np.where(cap < 0, np.iinfo(np.int64).max, WHOLE_MILLI * cap - frame.node.draw_uw)
+    room: Ints = np.maximum(WHOLE_MILLI * cap - frame.node.draw_uw, 0)
+    return np.where(cap < 0, np.iinfo(np.int64).max, room)
