@@ -21,10 +21,12 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import ExpectedShape, PendingJob, Request
 from scheduling.simulator.policy import PRESETS, TRAINING, preset, without_precheck
 from scheduling.simulator.traces.errors import TraceError
-from scheduling.simulator.traces.openb import CORE_MILLI, node_infos, request_of
+from scheduling.simulator.traces.openb import node_infos, request_of
 
 COLUMNS = ("seed", "order", "pod", "node", "devices", "milli")
 _BATCH = 250
+# So fine that rounding up refuses nothing that fits by the exact amounts of the lists.
+CPU_UNIT_MILLI = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--sample-seeds", type=at_least(0), default=1, help="seeds for the sample policy beside (default 1)"
     )
     parser.add_argument(
-        "--cpu-unit", type=at_least(1), default=CORE_MILLI, help="CPU-milli per logical CPU (default 1000)"
+        "--cpu-unit", type=at_least(1), default=CPU_UNIT_MILLI, help="CPU-milli per logical CPU (default 100)"
     )
     add_data_option(parser)
 
