@@ -143,3 +143,15 @@ def test_without_the_data_the_bench_says_where_to_get_it(tmp_path, monkeypatch):
 def test_bad_seeds_are_refused(text):
     with pytest.raises(Exception, match=r"seed|A-B"):
         openb.seeds_of(text)
+
+
+def test_the_bench_command_prints_one_json_object():
+    command = ["engine-speed", "--nodes", "20", "--jobs", "10", "--list", "none", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", *command], cwd=CLONE, capture_output=True, text=True, check=True
+    )
+    figures = json.loads(done.stdout)
+    assert figures["benchmark"] == "engine-speed" and figures["machine"]["cores"] >= 1
+    case = figures["cases"]["20 nodes"]
+    assert (case["nodes"], case["devices"], case["decisions"]) == (20, 160, 10)
+    assert case["decision_us"]["cpu"]["p99"] > 0 and case["peak_memory_mib"] > 0
