@@ -11,6 +11,8 @@ import { Answer } from "@/ui/ListLooks";
 import { Unknown } from "@/ui/Words";
 
 const JOBS_SHOWN = 5;
+/** Reasons that pass with what is on the device. */
+const WHEN_FREE = new Set(["device-busy", "foreign-use"]);
 
 export function CouldRun({ device }: { device: Device }) {
   const { t } = useTranslation();
@@ -28,7 +30,13 @@ function Nothing({ code, device }: { code: string; device: Device }) {
   const { t } = useTranslation();
   const known = device.cordoned && code === "device-health" ? "cordoned" : code;
   const reason = t(`devices.takesNothing.${known}`, { defaultValue: t(`why.waitsFor.${code}`, { defaultValue: code }), state: t(`ui.state.${device.health}`) });
-  return <p><b>{t("devices.nothingNow")}</b> {reason}</p>;
+  const whole = WHEN_FREE.has(code) ? device.memory_total_mib : null;
+  return (
+    <>
+      <p><b>{t("devices.nothingNow")}</b> {reason}</p>
+      {whole ? <p className="mut">{t("devices.whenFree", { size: memory(whole) })}</p> : null}
+    </>
+  );
 }
 
 function Fits({ fits }: { fits: DeviceFits }) {

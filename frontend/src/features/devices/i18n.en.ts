@@ -50,6 +50,7 @@ export default {
     "foreign-use": "Work that Headrace did not start fills it.",
     simulated: "It is simulated: only jobs with the label simulated=true go there.",
   },
+  whenFree: "When it is free: at most 1 × {{size}}, alone.",
   largestAlone: "largest request, alone",
   largestShared: "largest, beside others",
   notAlone: "none: it is not idle",

@@ -50,6 +50,7 @@ export default {
     "foreign-use": "被非 Headrace 启动的程序占满。",
     simulated: "这是模拟设备：只有带标签 simulated=true 的作业会去。",
   },
+  whenFree: "空出后：至多 1 × {{size}}，独占。",
   largestAlone: "最大请求，独占",
   largestShared: "最大请求，与他人共享",
   notAlone: "无：设备并非空闲",

@@ -10,6 +10,7 @@ import { Changes } from "@/features/why/Changes";
 import { Estimated } from "./Estimated";
 import { FragmentPicture } from "@/features/why/FragmentPicture";
 import { Funnel } from "@/features/why/Funnel";
+import { measured, Shortfall } from "@/features/why/Shortfall";
 
 interface WaitingProps { explain: Explain; aside: ReactNode; title: string; onTake?: ((change: Change) => void) | undefined }
 
@@ -20,7 +21,7 @@ export function Waiting({ explain, aside, title, onTake }: WaitingProps) {
       <Columns parts={[1.9, 1]}>
         <Panel main title={title} meta={<Decided explain={explain} />}>
           <p className="why">{explain.sentence ? typeset(explain.sentence.text) : t("job.notYetDecided")}</p>
-          {explain.picture && explain.picture.devices.length > 0 ? <div className="scroll" style={{ marginTop: 12 }}><FragmentPicture picture={explain.picture} /></div> : null}
+          <Picture explain={explain} />
         </Panel>
         <div className="stack">
           <Panel title={t("job.smallestChange")} meta={t("job.dryRunNote")}><Changes changes={explain.changes} onTake={onTake} /><DoNothing explain={explain} /></Panel>
@@ -36,6 +37,12 @@ export function Waiting({ explain, aside, title, onTake }: WaitingProps) {
       </Columns>
     </>
   );
+}
+
+/** The arithmetic as a picture: devices and pieces where memory is short, else what the nearest nodes have and lack. */
+export function Picture({ explain }: { explain: Explain }) {
+  if (explain.picture && explain.picture.devices.length > 0) return <div className="scroll" style={{ marginTop: 12 }}><FragmentPicture picture={explain.picture} /></div>;
+  return measured(explain.near).length > 0 ? <div style={{ marginTop: 14 }}><Shortfall near={explain.near} /></div> : null;
 }
 
 /** The other choice: leave the request as it is, and wait for the estimate. */

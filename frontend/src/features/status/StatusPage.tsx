@@ -87,7 +87,7 @@ function Cycles({ cycles }: { cycles: readonly Cycle[] }) {
 }
 
 const HEIGHT = 120;
-const LEFT = 44;
+const LEFT = 54;
 const FLOOR = HEIGHT - 18;
 const GAP = 1;
 

@@ -4,8 +4,8 @@ import { useTranslation } from "react-i18next";
 import type { Change, DryRun } from "@/api/types";
 import { count, cpuRanges, exactMemory, NB, typeset } from "@/lib/format";
 import { Candidates } from "@/features/why/Candidates";
+import { Picture } from "@/features/job/Waiting";
 import { Changes } from "@/features/why/Changes";
-import { FragmentPicture } from "@/features/why/FragmentPicture";
 import { Funnel } from "@/features/why/Funnel";
 import { ScoreSheet } from "@/features/why/ScoreSheet";
 import { Panel } from "@/ui/Panel";
@@ -55,7 +55,7 @@ function Waits({ refusal, onTake }: { refusal: NonNullable<DryRun["refusal"]>; o
     <div className="stack">
       <Panel main title={t("submit.waits")} meta={t("submit.trialNote")}>
         {refusal.sentence ? <p className="why">{typeset(refusal.sentence.text)}</p> : null}
-        {refusal.picture && refusal.picture.devices.length > 0 ? <div className="scroll" style={{ marginTop: 12 }}><FragmentPicture picture={refusal.picture} /></div> : null}
+        <Picture explain={refusal} />
       </Panel>
       <Panel title={t("job.smallestChange")} meta={t("job.dryRunNote")}><Changes changes={refusal.changes} onTake={onTake} takeWord={t("submit.take")} /></Panel>
       {refusal.funnel.length > 0 ? <Panel title={t("job.filters")} meta={t("job.filterUnit")}><Funnel steps={refusal.funnel} /></Panel> : null}

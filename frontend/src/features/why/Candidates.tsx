@@ -1,7 +1,8 @@
 // The nearest candidates, scored as if the last filter let them pass, with what each lacks.
 import { useTranslation } from "react-i18next";
 import type { NearCandidate } from "@/api/types";
-import { count, memory, pieces, score } from "@/lib/format";
+import { pieces, score } from "@/lib/format";
+import { amountOf } from "./amount";
 import { TermMeanings } from "./ScoreSheet";
 import { type ScoredRow, TermBars } from "./TermBars";
 
@@ -10,7 +11,7 @@ type Translate = ReturnType<typeof useTranslation>["t"];
 /** What a candidate lacks, with its arithmetic. */
 export function lack(near: NearCandidate, t: Translate): string | undefined {
   if (near.needed == null || near.available == null) return undefined;
-  const write = near.unit === "MiB" ? memory : (value: number) => `${count(value)}${near.unit ? ` ${near.unit}` : ""}`;
+  const write = (value: number) => amountOf(value, near.unit, t);
   const inPieces = near.unit === "MiB" && near.pieces.length > 1 ? t("why.lackPieces", { pieces: pieces(near.pieces) }) : "";
   const short = near.needed > near.available ? t("why.lackShort", { short: write(near.needed - near.available) }) : "";
   return t("why.lack", { needed: write(near.needed), available: write(near.available) }) + inPieces + short;
@@ -21,6 +22,8 @@ export function Candidates({ near }: { near: readonly NearCandidate[] }) {
   if (near.length === 0) return <p className="mut">{t("why.noCandidate")}</p>;
   const ranked = [...near].sort((a, b) => (b.score_ppm ?? -1) - (a.score_ppm ?? -1));
   const rows: ScoredRow[] = ranked.map((one) => ({ key: one.node, name: one.node_name, terms: one.terms, score_ppm: one.score_ppm, note: lack(one, t) }));
+  // Where no node was scored the main picture says already what each lacks.
+  if (ranked.every((one) => one.score_ppm == null)) return <p className="mut">{t("why.noneScored", { nodes: ranked.map((one) => one.node_name).join(t("job.comma")) })}</p>;
   const [first, second] = ranked;
   const lead = first?.score_ppm != null && second?.score_ppm != null ? first.score_ppm - second.score_ppm : null;
   return (

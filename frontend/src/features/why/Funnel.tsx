@@ -8,8 +8,15 @@ const ROW = 30;
 const LABELS = 158;
 const FIGURES = 100;
 
-export function Funnel({ steps }: { steps: readonly FunnelStep[] }) {
+/** The funnel starts with all nodes, whether the server names them or only what removed some. */
+export function fromAll(steps: readonly FunnelStep[], label: string): readonly FunnelStep[] {
+  const first = steps[0];
+  return !first || first.removed === 0 ? steps : [{ code: "all", label, removed: 0, left: first.left + first.removed }, ...steps];
+}
+
+export function Funnel({ steps: given }: { steps: readonly FunnelStep[] }) {
   const { t } = useTranslation();
+  const steps = fromAll(given, t("why.allNodes"));
   const [ref, width] = useWidth<HTMLDivElement>(400);
   const all = Math.max(1, ...steps.map((step) => step.left + step.removed));
   const scale = (value: number) => (value / all) * Math.max(20, width - LABELS - FIGURES);

@@ -1,0 +1,29 @@
+// The funnel begins with every node, and amounts are written in the reader's words.
+import { expect, it } from "vitest";
+import { NB } from "@/lib/format";
+import { amountOf } from "./amount";
+import { fromAll } from "./Funnel";
+import { measured } from "./Shortfall";
+
+const step = (removed: number, left: number) => ({ code: "labels", label: "Labels", removed, left });
+
+it("adds all nodes before the first filter that removed some", () => {
+  expect(fromAll([step(1, 48), step(8, 40)], "All nodes").map((one) => one.left)).toEqual([49, 48, 40]);
+  expect(fromAll([step(0, 48)], "All nodes")).toHaveLength(1);
+  expect(fromAll([], "All nodes")).toEqual([]);
+});
+
+it("writes amounts in their units", () => {
+  const t = ((key: string, values: { count: number }) => `${key}:${values.count}`) as unknown as Parameters<typeof amountOf>[2];
+  expect(amountOf(40_960, "MiB", t)).toBe(`40${NB}GiB`);
+  expect(amountOf(0, "MiB", t)).toBe(`0${NB}GiB`);
+  expect(amountOf(8, "devices", t)).toBe("why.unit.devices:8");
+  expect(amountOf(350_000, "mW", t)).toBe(`350${NB}W`);
+  expect(amountOf(1200, "MiB/s", t)).toBe(`1,200${NB}MiB/s`);
+  expect(amountOf(1200, null, t)).toBe("1,200");
+});
+
+it("ranks by what is lacking, and leaves out what is not known", () => {
+  const near = (node: number, needed: number | null, available: number | null) => ({ node, node_name: `n${node}`, code: "cores-free", needed, available, unit: "cores", pieces: [], score_ppm: null, terms: [] });
+  expect(measured([near(1, 8, 2), near(2, 8, 6), near(3, null, 4)]).map((one) => one.node)).toEqual([2, 1]);
+});
