@@ -12,6 +12,7 @@ from tools.venv import Profile, ensure_venv
 
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
 WORKERS = 2
+PURE_CASES = 5
 DEEP_CASES = 5000
 
 
@@ -33,11 +34,13 @@ def test(arguments: list[str]) -> int:
 
 
 def test_pure(arguments: list[str]) -> int:
+    """What a developer runs after every change: few cases of each property, many are for `make test`."""
     ensure_venv(Profile.DEV)
+    env = {"HEADRACE_PROPERTY_CASES": str(PURE_CASES), **os.environ}
     folders = [name for name in PURE if (ROOT / name).is_dir()]
     # Loading what drives the API takes longer than most of these tests.
     plain = ("-q", "-p", "no:schemathesis", "-m", "not acceptance")
-    return run_shown([BIN / "pytest", *folders, *plain, *arguments])
+    return run_shown([BIN / "pytest", *folders, *plain, *arguments], env=env)
 
 
 def test_deep(arguments: list[str]) -> int:
