@@ -12,7 +12,7 @@ from scheduling.simulator.settings import Order, Settings
 
 Start = Callable[[Group, Waiting, Sequence[Placed]], None]
 
-_FIFO_BATCH = 16
+_FIFO_OFFER = 16
 # Refusals that time can cure; all others say that no node is made for the job.
 _WAITS_FOR_ROOM = frozenset(
     {
@@ -40,8 +40,9 @@ class Deciding:
         if self._settings.order is Order.PLAN:
             self._all(start, with_held=with_held)
         else:
-            while self._head(start, with_held=with_held):
-                pass
+            offer = 1
+            while self._head(start, offer, with_held=with_held):
+                offer = min(_FIFO_OFFER, 2 * offer)
 
     def false_shortage(self) -> bool:
         """A job waits for room although as many device-milli as it asks are free: they lie in fragments."""
@@ -62,9 +63,9 @@ class Deciding:
         for refusal in found.refused:
             _remember(offered[refusal.job][0], refusal)
 
-    def _head(self, start: Start, *, with_held: bool) -> bool:
+    def _head(self, start: Start, offer: int, *, with_held: bool) -> bool:
         """The head of the queue as far as it fits; whether all that was offered did."""
-        head = self._pending.first(_FIFO_BATCH, with_held=with_held)
+        head = self._pending.first(offer, with_held=with_held)
         if not head or head[0][0].refused:
             return False
         found = self._plan(head)

@@ -48,6 +48,9 @@ def report_of(run: Replay, *, trace: str) -> dict[str, Any]:
             },
             "image_pull": percentiles(waits.pulls),
             "after_requeue": percentiles(waits.requeued),
+            "still_waiting": percentiles(
+                array("q", (run.now_ms - w.job.submitted_ms for w in run.pending if w.attempt == 1))
+            ),
         },
         "fragmentation": {
             "free_on_shared_devices_percent": percent(whole.partial, whole.capacity),
@@ -75,6 +78,7 @@ def tables(report: Mapping[str, Any]) -> str:
     rows |= {f"{name} devices": found for name, found in waits["by_size"].items()}
     rows |= {f"queue {name}": found for name, found in waits["by_queue"].items()}
     rows |= {"image pull": waits["image_pull"], "after requeue": waits["after_requeue"]}
+    rows |= {"still waiting": waits["still_waiting"]}
     body = ["", _line("waits, s", tuple(name.removesuffix("_s") for name in _WAITS))]
     body += [_line(name, tuple(found[key] for key in _WAITS)) for name, found in rows.items()]
     rest = {**report["fragmentation"], "energy_kwh": report["energy_kwh"], **report["output"]}

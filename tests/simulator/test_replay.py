@@ -124,6 +124,7 @@ def test_a_failed_node_sends_its_jobs_back_to_their_last_checkpoint():
 def test_an_impossible_job_neither_runs_nor_keeps_the_run_alive():
     run, _ = replay([job(1, devices=64), job(2)], failures=FailureModel(mtbf_h=1000, repair_h=1))
     assert (run.work.completed, run.pending.count) == (1, 1)
+    assert report_of(run, trace="t")["waits"]["still_waiting"]["max_s"] == 3600.0
     assert run.meter.whole.false_shortage_ms == 0
 
 
