@@ -22,6 +22,26 @@ INSERT INTO scheduling_desiredstate (node_id, epoch) SELECT unnest(%s::bigint[])
 ON CONFLICT (node_id) DO UPDATE SET epoch = scheduling_desiredstate.epoch + 1
 """
 
+# In one statement, so that epoch and rows are of one moment. Command, environment and cores of a placement never
+# change; a fence tells placements apart that a restored backup gave one id.
+FINGERPRINT = """
+SELECT coalesce((SELECT epoch FROM scheduling_desiredstate WHERE node_id = %(node)s), 1),
+       (SELECT string_agg(
+            concat_ws(' ', p.id, p.fence, p.phase, p.attempt, j.id, j.status, j.attempt), ',' ORDER BY p.id)
+        FROM scheduling_placement AS p JOIN queues_job AS j ON j.id = p.job_id
+        WHERE p.node_id = %(node)s AND p.phase = ANY(%(live)s)),
+       (SELECT string_agg(
+            concat_ws(' ', s.placement_id, s.memory_mib, s.compute_milli, d.vendor, d.index, d.uuid, '/', d.pci_bus_id),
+            ',' ORDER BY s.id)
+        FROM scheduling_slice AS s JOIN scheduling_placement AS p ON p.id = s.placement_id
+        JOIN inventory_device AS d ON d.id = s.device_id
+        WHERE p.node_id = %(node)s AND p.phase = ANY(%(live)s))
+"""
+Fingerprint = tuple[int, str | None, str | None]
+# What this process keeps: the last set of so many nodes, unless it is a large one.
+MOST_KEPT_NODES, MOST_KEPT_ASSIGNMENTS = 10_000, 64
+_sets: dict[int, tuple[Fingerprint, list[Assignment]]] = {}
+
 
 def bump_epoch(node_ids: Iterable[int]) -> None:
     """Raise the epoch of these nodes inside the transaction that changes their desired set; their rows
@@ -52,14 +72,39 @@ def epoch_of(node_id: int) -> int:
 
 
 def desired_set(node: Node) -> tuple[int, list[Assignment]]:
-    """The epoch and the whole desired set of a node; one epoch never stands for two different sets."""
-    live = Placement.objects.filter(node_id=node.pk, phase__in=LIVE_PHASES).order_by("pk")
-    epoch = epoch_of(node.pk)
+    """The epoch and the whole desired set of a node; one epoch never stands for two different sets.
+
+    Most reports change nothing: then one query tells that the set is still the one that was built last.
+    """
+    seen = _fingerprint(node.pk)
+    known = _sets.get(node.pk)
+    if known is not None and known[0] == seen:
+        return seen[0], known[1]
+    epoch, assignments = _built(node.pk)
+    # Another epoch is another set than the one that was seen.
+    if epoch == seen[0] and len(assignments) <= MOST_KEPT_ASSIGNMENTS:
+        if len(_sets) >= MOST_KEPT_NODES:
+            _sets.clear()
+        _sets[node.pk] = (seen, assignments)
+    return epoch, assignments
+
+
+def _fingerprint(node_id: int) -> Fingerprint:
+    """All that a desired set is made from and that can change, as of one moment."""
+    with connection.cursor() as cursor:
+        cursor.execute(FINGERPRINT, {"node": node_id, "live": list(LIVE_PHASES)})
+        row: Fingerprint = cursor.fetchone()
+        return row
+
+
+def _built(node_id: int) -> tuple[int, list[Assignment]]:
+    live = Placement.objects.filter(node_id=node_id, phase__in=LIVE_PHASES).order_by("pk")
+    epoch = epoch_of(node_id)
     while True:
         placements = list(live.select_related("job").prefetch_related("slices__device"))
         # A set that was changed while it was read would leave under the epoch of the one before, and that one,
         # overtaken on its way, would then be believed again.
-        before, epoch = epoch, epoch_of(node.pk)
+        before, epoch = epoch, epoch_of(node_id)
         if before == epoch:
             return epoch, [assignment_of(placement) for placement in placements]
 
