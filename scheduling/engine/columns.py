@@ -123,6 +123,21 @@ class CpuTable(Table):
     free: Bools
 
 
+class Picked:
+    """Some rows of a table; a column is picked when somebody first asks for it."""
+
+    def __init__(self, table: Table, rows: Ints | slice, size: int) -> None:
+        self._table, self._rows, self._size = table, rows, size
+
+    def __getattr__(self, name: str) -> Ints:
+        column: Ints = getattr(self._table, name)[self._rows]
+        setattr(self, name, column)
+        return column
+
+    def __len__(self) -> int:
+        return self._size
+
+
 class Interner:
     """Numbers for equal values, in order of first appearance; nothing is ever decided by such a number."""
 

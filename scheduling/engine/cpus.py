@@ -21,7 +21,10 @@ _LOADER_SHARE_DATA = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoreMap:
-    """The physical cores of one node in order of socket and core: which each CPU row belongs to, and what each is."""
+    """The physical cores of one node in order of socket and core: which each CPU row belongs to, and what each is.
+
+    `plain` is the whole order, for compute and for data work, where nothing else matters: one NUMA node, no siblings.
+    """
 
     of_cpu: Ints
     size: Ints
@@ -29,6 +32,7 @@ class CoreMap:
     numa_of_core: Ints
     mhz: Ints
     rows: tuple[Ints, ...]
+    plain: tuple[Ints, Ints] | None
 
 
 def choose_cores(ledger: Ledger, demand: Demand, node: int, near: Sequence[int]) -> tuple[int, ...]:
@@ -42,6 +46,10 @@ def choose_cores(ledger: Ledger, demand: Demand, node: int, near: Sequence[int])
     cores = core_map(ledger.state, node)
     first, last = ledger.state.offsets.cpu[node], ledger.state.offsets.cpu[node + 1]
     is_free = ledger.cpu.free[first:last]
+    if cores.plain is not None:
+        line = cores.plain[demand.cpu_class is CpuClass.DATA]
+        fastest = line[is_free[line]][: demand.request.cores]
+        return tuple((first + fastest).tolist())
     free = np.bincount(cores.of_cpu[is_free], minlength=len(cores.size)).astype(np.int64)
     ranks = _numa_ranks(cores, free, demand.request.cores, near)
     speed = cores.mhz if demand.cpu_class is CpuClass.DATA else -cores.mhz
@@ -111,11 +119,15 @@ def _core_map(state: ClusterState, node: int) -> CoreMap:
     of_cpu = of_cpu.reshape(-1).astype(np.int64)
     mhz = np.full(len(found), UNKNOWN, dtype=np.int64)
     np.maximum.at(mhz, of_cpu, cpu.mhz)
-    rows = tuple(np.flatnonzero(of_cpu == core) for core in range(len(found)))
+    size = np.bincount(of_cpu, minlength=len(found)).astype(np.int64)
+    rows = tuple(np.split(np.argsort(of_cpu, kind="stable"), np.cumsum(size)[:-1])) if len(found) else ()
     numa = np.array([cpu.numa[members[0]] for members in rows], dtype=np.int64)
     numas, numa_of_core = np.unique(numa, return_inverse=True)
-    size = np.bincount(of_cpu, minlength=len(found)).astype(np.int64)
-    return CoreMap(of_cpu, size, numas, numa_of_core.astype(np.int64), mhz, rows)
+    plain = None
+    if len(found) == len(of_cpu) and len(numas) <= 1:
+        cpu_of = np.argsort(of_cpu, kind="stable")
+        plain = (cpu_of[np.argsort(-mhz, kind="stable")], cpu_of[np.argsort(mhz, kind="stable")])
+    return CoreMap(of_cpu, size, numas, numa_of_core.astype(np.int64), mhz, rows, plain)
 
 
 def _numa_ranks(cores: CoreMap, free: Ints, wanted: int, near: Sequence[int]) -> Ints:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduling.engine import filters
-from scheduling.engine.frame import frame_of, whole_frame
+from scheduling.engine.frame import whole_frame
+from scheduling.engine.gangs import room_for
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.partitions import settled
 from scheduling.engine.quantities import Bools, Ints, free_compute_milli_column, free_mib_column
@@ -55,49 +56,61 @@ def estimate_start(
     An end that is overdue counts as now. Ends at one moment happen in order of node id, then in the order given; a
     release of a node, device or core that is not here, or not booked, gives nothing back. A job that fits at once
     gets `now_ms` and the first such node by id. Memory that a placement used beyond its booking is assumed to stay.
+    A gang needs room for all its replicas, one piece per device; `node` is then where the last of the room came free.
     """
-    demand = demand_of(job.request, policy)
+    wish = _Wish(demand_of(job.request, policy), job.replicas)
     ends = _Ends(state, releases, job.job)
-    needed = _least(ends, demand)
+    needed = _least(ends, wish)
     if needed is None:
         return None
     if needed == 0:
-        row = int(np.flatnonzero(_passed(ends.after(ends.order[:0]), demand))[0])
+        row = int(np.flatnonzero(wish.takers(ends.after(ends.order[:0])))[0])
         return Estimate(now_ms, int(state.node.id[row]), 0, ())
     last = int(ends.order[needed - 1])
     row = state.index_of(releases[last].node)
-    kept = _indispensable(ends, demand, row, ends.order[:needed])
+    kept = _indispensable(ends, wish, row, ends.order[:needed])
     return Estimate(max(now_ms, releases[last].at_ms), releases[last].node, len(kept), kept)
 
 
-def _least(ends: _Ends, demand: Demand) -> int | None:
-    """How many ends, in order, until a node takes the job: more room never fits worse, so it can be bisected."""
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A job's demand, and how many replicas of it start together."""
+
+    demand: Demand
+    replicas: int
+
+    def takers(self, ledger: Ledger) -> Bools:
+        """Nodes that take a replica; none of them when they do not take all together."""
+        if self.replicas == 1:
+            return filters.run(whole_frame(ledger), self.demand).passed()
+        room = room_for(ledger, self.demand)
+        taken: Bools = (room > 0) & (np.minimum(room, self.replicas).sum() >= self.replicas)
+        return taken
+
+
+def _least(ends: _Ends, wish: _Wish) -> int | None:
+    """How many ends, in order, until there is room: more room never fits worse, so it can be bisected."""
     low, high = 0, len(ends.order)
-    if not _passed(ends.after(ends.order), demand).any():
+    if not wish.takers(ends.after(ends.order)).any():
         return None
     while low < high:
         middle = (low + high) // 2
-        if _passed(ends.after(ends.order[:middle]), demand).any():
+        if wish.takers(ends.after(ends.order[:middle])).any():
             high = middle
         else:
             low = middle + 1
     return low
 
 
-def _indispensable(ends: _Ends, demand: Demand, row: int, happened: Ints) -> tuple[int, ...]:
+def _indispensable(ends: _Ends, wish: _Wish, row: int, happened: Ints) -> tuple[int, ...]:
     """The ends on this node that are really needed: each is left out in turn, earliest first."""
-    kept = [int(place) for place in happened if ends.node_row[place] == row]
-    for place in tuple(kept):
-        rest = [other for other in kept if other != place]
-        ledger = ends.after(np.array(rest, dtype=np.int64))
-        frame = frame_of(ledger, np.array([row], dtype=np.int64))
-        if filters.run(frame, demand).passed().any():
-            kept = rest
-    return tuple(sorted(kept))
-
-
-def _passed(ledger: Ledger, demand: Demand) -> Bools:
-    return filters.run(whole_frame(ledger), demand).passed()
+    kept = happened.tolist()
+    for place in happened.tolist():
+        if ends.node_row[place] == row:
+            rest = [other for other in kept if other != place]
+            if wish.takers(ends.after(np.array(rest, dtype=np.int64))).any():
+                kept = rest
+    return tuple(sorted(place for place in kept if ends.node_row[place] == row))
 
 
 class _Ends:

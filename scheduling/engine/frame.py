@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
-from scheduling.engine.columns import DeviceTable, NodeTable, PoolTable, SlotTable
+from scheduling.engine.columns import DeviceTable, NodeTable, Picked, PoolTable, SlotTable
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.state import ClusterState
@@ -76,28 +77,30 @@ def whole_frame(ledger: Ledger) -> Frame:
 
 
 def frame_of(ledger: Ledger, nodes: Ints) -> Frame:
-    """These nodes' present columns (rows ascending); a single node's are views that follow the ledger."""
+    """These nodes' present columns (rows ascending), picked when they are first asked for: to be used before the next
+    take.
+    """
     state = ledger.state
     devices, device_node = _spans(state.offsets.device, nodes)
     pools, pool_node = _spans(state.offsets.pool, nodes)
     slots, slot_node = _spans(state.offsets.slot, nodes)
-    pool = state.pool.pick(pools)
-    device = ledger.device.pick(devices)
+    size = state.pool.size[pools]
+    local_slot = state.device.slot[devices]
     slot_base = np.searchsorted(slot_node, device_node) if len(nodes) > 1 else 0
     return Frame(
         state=state,
         nodes=nodes,
         devices=_numbers(devices),
         pools=_numbers(pools),
-        node=ledger.node.pick(nodes),
-        device=device,
-        pool=pool,
-        slot=ledger.slot.pick(slots),
+        node=cast(NodeTable, Picked(ledger.node, nodes, len(nodes))),
+        device=cast(DeviceTable, Picked(ledger.device, devices, len(device_node))),
+        pool=cast(PoolTable, Picked(state.pool, pools, len(pool_node))),
+        slot=cast(SlotTable, Picked(ledger.slot, slots, len(slot_node))),
         device_node=device_node,
-        device_pool=np.repeat(np.arange(len(pool), dtype=np.int64), pool.size),
-        device_slot=np.where(device.slot >= 0, slot_base + device.slot, -1),
+        device_pool=np.repeat(np.arange(len(size), dtype=np.int64), size),
+        device_slot=np.where(local_slot >= 0, slot_base + local_slot, -1),
         pool_node=pool_node,
-        pool_start=np.cumsum(pool.size) - pool.size,
+        pool_start=np.cumsum(size) - size,
         slot_node=slot_node,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -78,14 +79,15 @@ class Ledger:
                 self._held.add(allocation)
 
     def _check(self, a: Allocation) -> None:
-        amounts = (a.memory_mib, a.compute_milli, np.array([a.host_memory_mib, a.read_bandwidth_mib_s]))
-        if any((amount < 0).any() for amount in amounts):
+        memory, milli = a.memory_mib.tolist(), a.compute_milli.tolist()
+        if min((0, a.host_memory_mib, a.read_bandwidth_mib_s, *memory, *milli)) < 0:
             raise LedgerError("allocation: negative amount")
-        if len(np.unique(a.devices)) != len(a.devices) or len(np.unique(a.cpus)) != len(a.cpus):
+        devices, cpus = a.devices.tolist(), a.cpus.tolist()
+        if len(set(devices)) != len(devices) or len(set(cpus)) != len(cpus):
             raise LedgerError("allocation: a device or core named twice")
-        joins = self.state.joins()
-        first, last = self.state.offsets.cpu[a.node], self.state.offsets.cpu[a.node + 1]
-        if (joins.device_node[a.devices] != a.node).any() or ((a.cpus < first) | (a.cpus >= last)).any():
+        if not self._belong(devices, self.state.offsets.device, a.node) or not self._belong(
+            cpus, self.state.offsets.cpu, a.node
+        ):
             raise LedgerError("allocation: a device or core of another node")
         short = (
             (self.device.free[a.devices] < a.memory_mib).any()
@@ -95,6 +97,10 @@ class Ledger:
         )
         if short:
             raise LedgerError("allocation: more than is free")
+
+    @staticmethod
+    def _belong(rows: Sequence[int], starts: Ints, node: int) -> bool:
+        return not rows or (min(rows) >= starts[node] and max(rows) < starts[node + 1])
 
     def _apply(self, a: Allocation, sign: int) -> None:
         self.device.free[a.devices] -= sign * a.memory_mib

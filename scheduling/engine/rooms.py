@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -34,7 +35,7 @@ class Expected:
     weight: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Feed:
     """What the expected shapes ask of the host, those of one class beside one another; `first` is where each class
     starts.
@@ -51,9 +52,34 @@ class Feed:
         return found
 
     def weight_by_class(self, cores_free: Ints, host_free: Ints) -> Ints:
-        """Per class and node, the weight of the shapes that could be fed there."""
-        fed = self.fed(cores_free, host_free) * self.weight[:, None]
-        found: Ints = np.add.reduceat(fed, self.first, axis=0) if len(self.first) else fed
+        """Per class and node, the weight of the shapes that could be fed there. Most nodes have host memory for every
+        shape: there the cores alone decide, by a table.
+        """
+        if not len(self.first):
+            return np.zeros((0, len(cores_free)), dtype=np.int64)
+        found = self.by_cores[:, np.minimum(np.maximum(cores_free, -1), self.most_cores) + 1]
+        short = np.flatnonzero(host_free < self.most_host_mib)
+        if len(short):
+            fed = self.fed(cores_free[short], host_free[short]) * self.weight[:, None]
+            found[:, short] = np.add.reduceat(fed, self.first, axis=0)
+        return found
+
+    @cached_property
+    def most_cores(self) -> int:
+        """Cores that no shape exceeds."""
+        return int(self.cores.max(initial=0))
+
+    @cached_property
+    def most_host_mib(self) -> int:
+        """Host memory that no shape exceeds."""
+        return int(self.host_mib.max(initial=0))
+
+    @cached_property
+    def by_cores(self) -> Ints:
+        """Per class and number of free cores (from -1 on), the weight of the shapes that those feed."""
+        amounts = np.arange(-1, self.most_cores + 1, dtype=np.int64)
+        fed = (self.cores[:, None] <= amounts) * self.weight[:, None]
+        found: Ints = np.add.reduceat(fed, self.first, axis=0)
         return found
 
 
@@ -89,9 +115,12 @@ class Rooms:
         if self._seen == self._ledger.version or not self.expected:
             return
         changed = np.flatnonzero(self._ledger.versions > self._seen)
+        self._seen = self._ledger.version
+        if len(changed) == 1:
+            self._renew_one(int(changed[0]))
+            return
         few = 2 * len(changed) < len(self._ledger.versions)
         frame = frame_of(self._ledger, changed) if few else whole_frame(self._ledger)
-        self._seen = self._ledger.version
         if not len(frame.device):
             return
         free = frame.device.compute_free
@@ -106,6 +135,26 @@ class Rooms:
         usable = np.where(frame.device.usable, free, 0)
         by_node = np.bincount(frame.device_node, weights=usable, minlength=len(frame))
         self.free_milli[frame.nodes] = by_node.astype(np.int64)
+
+    def _renew_one(self, node: int) -> None:
+        """The same for one node, without a frame."""
+        offsets, device = self._ledger.state.offsets, self._ledger.device
+        here = slice(int(offsets.device[node]), int(offsets.device[node + 1]))
+        pools = slice(int(offsets.pool[node]), int(offsets.pool[node + 1]))
+        if here.start == here.stop:
+            return
+        free = device.compute_free[here]
+        fits = free >= self._milli[:, here]
+        if self._asks_memory:
+            fits &= device.free[here] >= self._memory[:, here]
+        self.fitting[:, here] = fits
+        size = self._ledger.state.pool.size[pools]
+        starts = np.cumsum(size) - size
+        number = np.add.reduceat(fits, starts, axis=1, dtype=np.int64)
+        milli = np.add.reduceat(fits * free, starts, axis=1)
+        self.number[:, pools], self.milli[:, pools] = number, milli
+        self.use[:, node] = np.where(number >= self.count[:, None], milli, 0).sum(axis=1)
+        self.free_milli[node] = free[device.usable[here]].sum()
 
     def fits(self, rows: Ints, free: Ints, compute_free: Ints) -> Bools:
         """Per class, whether these devices with these amounts free could give one piece."""

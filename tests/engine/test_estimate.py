@@ -41,6 +41,14 @@ def test_a_job_for_two_devices_waits_for_the_second_end_of_one_node() -> None:
     assert estimate(nodes, Request(devices=3), releases) is None
 
 
+def test_a_gang_waits_until_all_its_replicas_find_room() -> None:
+    nodes = [node(n, [device(10 * n, **WHOLE), device(10 * n + 1, **WHOLE)]) for n in (1, 2)]
+    releases = [Release(100 * d, d // 10, whole(d)) for d in (10, 20, 11, 21)]
+    gang = job(1, Request(devices=1), replicas=3)
+    found = estimate_start(ClusterState.build(nodes), gang, POLICY, releases, now_ms=100)
+    assert found == Estimate(2000, 2, 1, (1,))
+
+
 def test_ends_that_do_not_matter_are_not_named() -> None:
     layout = tuple(replace(c, booked=c.cpu < 4) for c in cpus(16))
     nodes = [node(1, [device(10, **WHOLE)], cpus=layout)]
@@ -83,7 +91,8 @@ def test_releases_of_what_is_not_here_or_not_booked_help_nobody() -> None:
 @property_test
 @given(st.integers(0, 2**32))
 def test_the_node_takes_the_job_then_and_no_node_does_earlier(seed: int) -> None:
-    running, jobs = random_nodes(seed), random_jobs(seed, most=12)
+    running = random_nodes(seed)
+    jobs = [replace(j, replicas=1) for j in random_jobs(seed, most=12)]
     state = ClusterState.build(running)
     decided = plan(state, jobs, POLICY, now_ms=0, seed=0)
     rng = Random(seed)
@@ -118,7 +127,10 @@ def check_estimate(
 
 
 def takes(nodes: Iterable[NodeInfo], pending: PendingJob) -> bool:
-    return any(fits(Books(info), pending.request, POLICY) for info in nodes)
+    books = [Books(info) for info in nodes]
+    for b in books:
+        b.give_to(pending.job)
+    return any(fits(b, pending.request, POLICY) for b in books)
 
 
 def after(nodes: Sequence[NodeInfo], releases: Sequence[Release], moment: int) -> list[NodeInfo]:
