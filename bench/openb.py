@@ -44,7 +44,7 @@ class Line:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument(
-        "--list", default="default", dest="pods", help="pod list, or 'synthetic' (default: default)"
+        "--list", default="default", dest="pods", help="pod list, a file, or synthetic (default: default)"
     )
     parser.add_argument(
         "--seeds", type=seeds_of, default=range(42, 52), help="A-B or one number (default 42-51)"
@@ -63,7 +63,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--sample-seeds", type=at_least(0), default=1, help="seeds for the sample policy beside (default 1)"
     )
     parser.add_argument(
-        "--cpu-unit", type=at_least(1), default=CPU_UNIT_MILLI, help="CPU-milli per logical CPU (default 100)"
+        "--cpu-unit",
+        type=at_least(10),
+        default=CPU_UNIT_MILLI,
+        help="CPU-milli per logical CPU (default 100)",
     )
     add_data_option(parser)
 

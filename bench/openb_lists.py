@@ -41,13 +41,12 @@ class Lists:
 
 
 def load(name: str, data: Path | None) -> Lists:
-    """The lists of this name; `synthetic` is made here, all others are files of the data folder."""
+    """The lists of this name; `synthetic` is made here, all others are files of the data folder, or any file."""
     if name == SYNTHETIC:
         return _synthetic()
     nodes = read_nodes(data_file(data, OPENB, "openb_node_list_gpu_node.csv"))
-    pods = read_pods(
-        data_file(data, OPENB, f"openb_pod_list_{name}.csv"), {node.model for node in nodes} - {""}
-    )
+    path = Path(name) if Path(name).is_file() else data_file(data, OPENB, f"openb_pod_list_{name}.csv")
+    pods = read_pods(path, {node.model for node in nodes} - {""})
     return Lists(nodes, pods)
 
 

@@ -131,6 +131,12 @@ def test_arrivals_are_the_list_shuffled_and_then_drawn_until_the_load():
     assert sum(demand[: arrived_at(lists.pods, order, lists.capacity_milli)]) >= lists.capacity_milli
 
 
+@pytest.mark.shared_data
+def test_a_list_may_be_any_file(tmp_path):
+    own = write(tmp_path, PODS)
+    assert [pod.name for pod in load(str(own), None).pods] == ["p0", "p1", "p2"]
+
+
 def test_without_the_data_the_bench_says_where_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADRACE_SHARED", str(tmp_path))
     with pytest.raises(SystemExit, match=r"HEADRACE_SHARED.*--list synthetic"):

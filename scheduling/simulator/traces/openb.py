@@ -23,7 +23,8 @@ POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 TIME_COLUMNS = ("creation_time", "deletion_time", "scheduled_time")
 # Latency-sensitive and guaranteed pods serve, burstable ones train, best-effort ones may wait.
 _QUEUES = {"LS": INFERENCE, "Guaranteed": INFERENCE, "Burstable": TRAINING, "BE": OFFLINE}
-_MOST_CPU_MILLI = 4_096_000
+# The engine takes 65 536 logical CPUs at most; the finest unit is 10 CPU-milli.
+_MOST_CPU_MILLI = 655_360
 _MOST_MIB = 1 << 30
 _MOST_DEVICES = 64
 

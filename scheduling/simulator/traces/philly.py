@@ -17,7 +17,7 @@ from scheduling.simulator.policy import TRAINING
 from scheduling.simulator.traces.files import Row, read_csv
 
 COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
-_MOST_DEVICES = 4096
+_MOST_DEVICES = 1024
 
 
 @dataclass(frozen=True, slots=True)
