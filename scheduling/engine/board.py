@@ -61,6 +61,7 @@ class Board:
         self._slots = np.full((size, width), UNKNOWN, dtype=np.int64)
         self._added_uw = np.zeros(size, dtype=np.int64)
         self.verdicts = np.full(len(state), UNKNOWN, dtype=np.int64)
+        self._before: Ints | None = None
         self._seen = 0
 
     def renew(self) -> int:
@@ -78,7 +79,7 @@ class Board:
 
     def rebase(self, ledger: Ledger, scale: Scale) -> None:
         """Go on with another ledger over the same rows, whose versions go on from those of the old one."""
-        self._ledger, self._scale = ledger, scale
+        self._ledger, self._scale, self._before = ledger, scale, None
 
     @property
     def size_bytes(self) -> int:
@@ -159,14 +160,16 @@ class Board:
         )
 
     def _write(self, frame: Frame) -> None:
-        filtered: Filtered = filters.run(frame, self.demand)
+        if self._before is None:
+            self._before = filters.before_devices(whole_frame(self._ledger), self.demand)
+        filtered: Filtered = filters.run(frame, self.demand, self._before[frame.nodes])
         self.verdicts[frame.nodes] = filtered.verdicts
         lines = frame.pools if self.demand.wants_devices else frame.nodes
         self._score[lines] = _NO_SCORE
         rows = fit(frame, self.demand, filtered)
         if not len(rows):
             return
-        values, total = scores.score(frame, self.demand, rows, self._scale)
+        values, total = scores.score(frame, self.demand, rows, self._scale, self._terms)
         at = lines[rows.pool] if self.demand.wants_devices else lines[rows.node]
         self._score[at] = total
         if self._scale.policy.power_cap_mw is not None:

@@ -15,6 +15,8 @@ from scheduling.engine.shapes import Demand
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import UNKNOWN, CpuClass
 
+# Core numbers of one socket stay below this many bits.
+_CORE_BITS = 32
 _LOADER_SHARE_COMPUTE = 4
 _LOADER_SHARE_DATA = 2
 
@@ -23,7 +25,8 @@ _LOADER_SHARE_DATA = 2
 class CoreMap:
     """The physical cores of one node in order of socket and core: which each CPU row belongs to, and what each is.
 
-    `plain` is the whole order, for compute and for data work, where nothing else matters: one NUMA node, no siblings.
+    `plain` is the whole order, for compute and for data work, where nothing else matters: one NUMA node, no siblings;
+    `rows` are the CPU rows of each core and left out then.
     """
 
     of_cpu: Ints
@@ -113,21 +116,21 @@ def numas_of(ledger: Ledger, slots: Sequence[int]) -> tuple[int, ...]:
 
 
 def _core_map(state: ClusterState, node: int) -> CoreMap:
-    cpu = state.cpu.pick(slice(int(state.offsets.cpu[node]), int(state.offsets.cpu[node + 1])))
-    keys = np.stack([cpu.socket, cpu.core], axis=1)
-    found, of_cpu = np.unique(keys, axis=0, return_inverse=True)
-    of_cpu = of_cpu.reshape(-1).astype(np.int64)
+    here = slice(int(state.offsets.cpu[node]), int(state.offsets.cpu[node + 1]))
+    keys = (state.cpu.socket[here] << _CORE_BITS) + state.cpu.core[here]
+    found, of_cpu = np.unique(keys, return_inverse=True)
+    of_cpu = of_cpu.astype(np.int64)
     mhz = np.full(len(found), UNKNOWN, dtype=np.int64)
-    np.maximum.at(mhz, of_cpu, cpu.mhz)
+    np.maximum.at(mhz, of_cpu, state.cpu.mhz[here])
     size = np.bincount(of_cpu, minlength=len(found)).astype(np.int64)
-    rows = tuple(np.split(np.argsort(of_cpu, kind="stable"), np.cumsum(size)[:-1])) if len(found) else ()
-    numa = np.array([cpu.numa[members[0]] for members in rows], dtype=np.int64)
-    numas, numa_of_core = np.unique(numa, return_inverse=True)
-    plain = None
+    cpu_of = np.argsort(of_cpu, kind="stable")
+    first = np.cumsum(size) - size
+    numas, numa_of_core = np.unique(state.cpu.numa[here][cpu_of[first]], return_inverse=True)
     if len(found) == len(of_cpu) and len(numas) <= 1:
-        cpu_of = np.argsort(of_cpu, kind="stable")
         plain = (cpu_of[np.argsort(-mhz, kind="stable")], cpu_of[np.argsort(mhz, kind="stable")])
-    return CoreMap(of_cpu, size, numas, numa_of_core.astype(np.int64), mhz, rows, plain)
+        return CoreMap(of_cpu, size, numas, numa_of_core.astype(np.int64), mhz, (), plain)
+    rows = tuple(cpu_of[start : start + count] for start, count in zip(first, size, strict=True))
+    return CoreMap(of_cpu, size, numas, numa_of_core.astype(np.int64), mhz, rows, None)
 
 
 def _numa_ranks(cores: CoreMap, free: Ints, wanted: int, near: Sequence[int]) -> Ints:

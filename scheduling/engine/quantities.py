@@ -104,4 +104,5 @@ def split_by_largest_remainder(total: int, shares_ppm: Sequence[int]) -> tuple[i
 def ratio_ppm(part: Ints, whole: Ints) -> Ints:
     """part / whole in ppm, limited to 0..PPM; PPM where there is no whole (nothing asked is nothing missing)."""
     safe = np.maximum(whole, 1)
-    return np.where(whole > 0, np.clip(part, 0, safe) * PPM // safe, PPM).astype(np.int64)
+    found: Ints = np.where(whole > 0, np.minimum(np.maximum(part, 0), safe) * PPM // safe, PPM)
+    return found

@@ -86,11 +86,19 @@ class Filtered:
         return self.verdicts == PASSED
 
 
-def run(frame: Frame, demand: Demand) -> Filtered:
-    """Ask every filter in the order of ReasonCode; a node belongs to the first that removes it."""
+def before_devices(frame: Frame, demand: Demand) -> Ints:
+    """Verdicts of the filters that no booking changes."""
     verdicts = np.full(len(frame), PASSED, dtype=np.int64)
     for code, keeps in BEFORE_DEVICES:
         _remove(verdicts, keeps(frame, demand), code)
+    return verdicts
+
+
+def run(frame: Frame, demand: Demand, before: Ints | None = None) -> Filtered:
+    """Ask every filter in the order of ReasonCode; a node belongs to the first that removes it. `before` are the known
+    verdicts of `before_devices`.
+    """
+    verdicts = before_devices(frame, demand) if before is None else before.copy()
     cuts: Sequence[Cut] = ()
     if demand.wants_devices:
         cuts = open_cuts(frame, demand)
@@ -136,7 +144,7 @@ def number_of(code: ReasonCode) -> int:
 
 
 def _remove(verdicts: Ints, kept: Bools | None, code: ReasonCode) -> None:
-    if kept is not None and not kept.all():
+    if kept is not None:
         verdicts[(verdicts == PASSED) & ~kept] = _CODE_NUMBER[code]
 
 
@@ -146,6 +154,8 @@ def _narrow(frame: Frame, demand: Demand, cuts: Sequence[Cut], narrow: DeviceFil
 
 
 def _pools(frame: Frame, cuts: Sequence[Cut]) -> Bools:
+    if len(cuts) == 1:
+        return cuts[0].pools
     left = np.zeros(len(frame.pools), dtype=np.bool_)
     for cut in cuts:
         left |= cut.pools

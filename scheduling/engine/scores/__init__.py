@@ -16,7 +16,9 @@ from scheduling.engine.types import PPM, Term, TermScore
 
 Value = Callable[[Frame, Demand, Rows, Scale], Ints]
 
-TERMS: tuple[tuple[Term, Value], ...] = (
+Terms = tuple[tuple[Term, Value], ...]
+
+TERMS: Terms = (
     (Term.RESOURCE_FIT, resource_fit.value),
     (Term.AFFINITY, affinity.value),
     (Term.TOPOLOGY, topology.value),
@@ -26,22 +28,25 @@ TERMS: tuple[tuple[Term, Value], ...] = (
 )
 
 
-def terms_in_use(weights_ppm: dict[Term, int]) -> tuple[tuple[Term, Value], ...]:
+def terms_in_use(weights_ppm: dict[Term, int]) -> Terms:
     """Terms with a weight; the others are not computed."""
     return tuple((term, value) for term, value in TERMS if weights_ppm.get(term, 0) > 0)
 
 
 def term_scores(weights_ppm: dict[Term, int], values_ppm: Sequence[int]) -> tuple[TermScore, ...]:
     """The score sheet of a row; each contribution is rounded down, so their sum may be a few ppm below the score."""
+    weights = [(term, weights_ppm[term]) for term, _ in TERMS if weights_ppm.get(term, 0) > 0]
     return tuple(
-        TermScore(term, value, weights_ppm[term], weights_ppm[term] * value // PPM)
-        for (term, _), value in zip(terms_in_use(weights_ppm), values_ppm, strict=True)
+        TermScore(term, value, weight, weight * value // PPM)
+        for (term, weight), value in zip(weights, values_ppm, strict=True)
     )
 
 
-def score(frame: Frame, demand: Demand, rows: Rows, scale: Scale) -> tuple[Ints, Ints]:
+def score(
+    frame: Frame, demand: Demand, rows: Rows, scale: Scale, used: Terms | None = None
+) -> tuple[Ints, Ints]:
     """Values per term in use and row (ppm), and sum(weight * value) // PPM per row."""
-    used = terms_in_use(scale.policy.weights_ppm)
+    used = terms_in_use(scale.policy.weights_ppm) if used is None else used
     values = np.empty((len(used), len(rows)), dtype=np.int64)
     total = np.zeros(len(rows), dtype=np.int64)
     for line, (term, value) in enumerate(used):
