@@ -115,10 +115,14 @@ def _is_int64(value: Any) -> bool:
 
 
 def _unknown_or_wrong(value: Any) -> Any:
-    """Numbers become unknown; text and lists stay, and are refused by type."""
+    """Numbers become unknown, whole ones beyond all bounds the largest there is, which no reading accepts: an exit code
+    that cannot be was given nevertheless. Text and lists stay, and are refused by type.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return max(-_INT64, min(value, _INT64 - 1))
     if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 2**53:
         return int(value)
-    return None if isinstance(value, float | int) and not isinstance(value, bool) else value
+    return None if isinstance(value, float) else value
 
 
 def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
