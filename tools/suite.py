@@ -13,7 +13,7 @@ from tools.venv import Profile, ensure_venv
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
 WORKERS = 2
 PURE_CASES = 5
-DEEP_CASES = 5000
+QUICK_CASES, DEEP_CASES = 10, 5000
 
 
 def test(arguments: list[str]) -> int:

@@ -34,6 +34,7 @@ class Frame:
     pool_node: Ints
     pool_start: Ints
     slot_node: Ints
+    one_pool_each: bool
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -52,6 +53,8 @@ class Frame:
 
     def any_pool(self, pools: Bools) -> Bools:
         """Nodes with at least one marked pool."""
+        if self.one_pool_each:
+            return pools
         return np.bincount(self.pool_node[pools], minlength=len(self)).astype(np.bool_)
 
 
@@ -73,6 +76,7 @@ def whole_frame(ledger: Ledger) -> Frame:
         pool_node=joins.pool_node,
         pool_start=joins.pool_start,
         slot_node=joins.slot_node,
+        one_pool_each=_one_each(joins.pool_node, len(state)),
     )
 
 
@@ -102,7 +106,12 @@ def frame_of(ledger: Ledger, nodes: Ints) -> Frame:
         pool_node=pool_node,
         pool_start=np.cumsum(size) - size,
         slot_node=slot_node,
+        one_pool_each=_one_each(pool_node, len(nodes)),
     )
+
+
+def _one_each(pool_node: Ints, nodes: int) -> bool:
+    return len(pool_node) == nodes and bool((pool_node == np.arange(nodes)).all())
 
 
 def _spans(starts: Ints, nodes: Ints) -> tuple[Ints | slice, Ints]:

@@ -256,7 +256,7 @@ def _sum_by(weights: Ints, first: Ints) -> Ints:
 
 def _sum_by_node(frame: Frame, by_pool: Ints) -> Ints:
     lines, nodes = len(by_pool), len(frame)
-    if len(frame.pools) == nodes and (frame.pool_node == np.arange(nodes)).all():
+    if frame.one_pool_each:
         return by_pool
     at = frame.pool_node + nodes * np.arange(lines, dtype=np.int64)[:, None]
     sums = np.bincount(at.ravel(), weights=by_pool.ravel(), minlength=lines * nodes)
