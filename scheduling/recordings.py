@@ -6,6 +6,7 @@ the document itself is made from it when somebody asks.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from scheduling import models
 from scheduling.engine.codec import FORMAT, Recording, encode
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import Plan, ReasonCode
+from scheduling.engine.types import DeviceHealth, Plan, ReasonCode
 from scheduling.models import Cycle
 
 log = structlog.get_logger(__name__)
@@ -122,6 +123,18 @@ def unpack(packed: bytes) -> Recording:
 def load(recording_id: int) -> Recording:
     """A stored call; models.Recording.DoesNotExist or UnreadableRecording."""
     return unpack(bytes(models.Recording.objects.values_list("document", flat=True).get(pk=recording_id)))
+
+
+def document(call: Recording) -> str:
+    """What `codec.encode` writes, at C speed: a large cluster has hundreds of thousands of values. The codec names
+    health by word and sorts the weights.
+    """
+    plain = msgspec.to_builtins(call)
+    for node in plain["nodes"]:
+        for device in node["devices"]:
+            device["health"] = DeviceHealth(device["health"]).name.lower()
+    plain["policy"]["weights_ppm"] = dict(sorted(plain["policy"]["weights_ppm"].items()))
+    return json.dumps(plain, ensure_ascii=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from queues.wording import fault
 from scheduling import models
 from scheduling.api.requests import WHAT_IF_REQUEST
 from scheduling.edits import EditFaults
-from scheduling.engine.codec import encode
-from scheduling.recordings import UnreadableRecording, load
+from scheduling.recordings import UnreadableRecording, document, load
 from scheduling.selectors.whatif import what_if
 
 # Each takes seconds of a processor; more at once would only be slower, and slow everybody else.
@@ -65,7 +64,7 @@ class DocumentView(APIView):
     )
     def get(self, request: Request, recording_id: int) -> HttpResponse:
         try:
-            document = encode(load(recording_id))
+            found = document(load(recording_id))
         except models.Recording.DoesNotExist:
             raise not_found() from None
         except UnreadableRecording as error:
@@ -73,7 +72,7 @@ class DocumentView(APIView):
             raise Problem(409, "recording-unreadable", message=message, params={"why": str(error)}) from error
         name = f"headrace-recording-{recording_id}.json"
         return HttpResponse(
-            document,
+            found,
             content_type="application/json",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )

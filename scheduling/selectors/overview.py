@@ -14,10 +14,11 @@ from controlplane.base import clock
 from inventory.health import TAKES_JOBS
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading, NodeState
 from queues.models import LIVE_STATUSES, Job, JobStatus, Queue
-from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Placement, ShapeReason, Slice
+from scheduling.models import LIVE_PHASES, CoreBooking, Placement, ShapeReason, Slice
 from scheduling.selectors.live import live_view
 from scheduling.selectors.marks import percent_marks
 from scheduling.selectors.shares import NO_WAITS, WINDOW, Capacity, capacity_of, live_counts, wait_stats
+from scheduling.selectors.status import last_cycle
 
 SCHEDULABLE = Q(health__in=TAKES_JOBS, cordoned=False, node__state=NodeState.READY)
 # Readings older than this say nothing about now.
@@ -42,7 +43,7 @@ def overview(user: User) -> dict[str, Any]:
         "alerts": Alert.objects.filter(cleared_at=None).aggregate(
             open=Count("id"), critical=Count("id", filter=Q(severity=Severity.CRITICAL))
         ),
-        "cycle": _cycle(),
+        "cycle": last_cycle(),
     }
 
 
@@ -166,16 +167,3 @@ def _waiting(user: User) -> list[dict[str, Any]]:
     return [
         {"code": code, "count": n} for code, n in sorted(tally.items(), key=lambda item: (-item[1], item[0]))
     ]
-
-
-def _cycle() -> dict[str, Any] | None:
-    done = Cycle.objects.filter(finished_at__isnull=False).order_by("-id")
-    row = done.values("started_at", "wall_ms", "considered", "placed").first()
-    if row is None:
-        return None
-    return {
-        "at": row["started_at"],
-        "wall_ms": row["wall_ms"],
-        "considered": row["considered"],
-        "placed": row["placed"],
-    }

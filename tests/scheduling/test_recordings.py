@@ -61,6 +61,7 @@ def test_live_cycles_replay_to_the_same_bytes(user, tmp_path):
         assert replayed(str(row.pk), "--out", str(file)).startswith("identical: ")
         assert replayed(str(file)).startswith("identical: ")
         assert decode(Call, file.read_text()) == recordings.load(row.pk)
+        assert recordings.document(recordings.load(row.pk)) == encode(recordings.load(row.pk))
     assert recordings.load(rows[-1].pk).expected == expected_jobs() != ()
 
 
