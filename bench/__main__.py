@@ -10,6 +10,7 @@ import sys
 from bench.machine import describe
 
 BENCHMARKS = {
+    "startup": "bench.startup",
     "start-latency": "bench.start_latency",
     "chaos": "bench.chaos",
     "openb": "bench.openb",

@@ -25,7 +25,7 @@ from scheduling.simulator.traces.openb import node_infos, request_of
 
 COLUMNS = ("seed", "order", "pod", "node", "devices", "milli")
 _BATCH = 250
-# So fine that rounding up refuses nothing that fits by the exact amounts of the lists.
+# Ten to a core: rounding up loses little, and a node still has a number of CPUs that is quick to choose from.
 CPU_UNIT_MILLI = 100
 
 
