@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +28,6 @@ from tools.console import ROOT
 pytestmark = pytest.mark.acceptance
 
 START_S = 90.0
-SECOND_START_S = 15.0
 
 
 @dataclass
@@ -121,7 +119,7 @@ def alive(pid: int) -> bool:
     return facts is not None and facts.alive
 
 
-def test_first_start_serves_and_the_second_is_quick_and_has_all_data(fresh_state: StateFolder) -> None:
+def test_first_start_serves_and_the_second_has_all_data(fresh_state: StateFolder) -> None:
     first_start(fresh_state)
     second_start(fresh_state)
 
@@ -143,10 +141,9 @@ def first_start(state: StateFolder) -> None:
 
 
 def second_start(state: StateFolder) -> None:
-    started_s = time.monotonic()
+    """Nothing is lost, nothing made twice; how quick it is, `bench` measures."""
     with up(state, free_port()) as instance:
         instance.wait_up()
-        assert time.monotonic() - started_s < SECOND_START_S
         assert "with the password" not in instance.output
         with psycopg.connect(Postgres(state).url()) as connection:
             assert connection.execute("SELECT count(*) FROM base_cluster").fetchone() == (1,)
