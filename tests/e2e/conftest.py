@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from tests.conftest import browser_path
 from tests.e2e.console import Console
+from tests.e2e.simulated import simulated_nodes
 from tests.e2e.stack import Stack, running_stack
 
 PATIENCE_MS = 20_000
@@ -62,6 +63,19 @@ def session_state(browser: Browser, stack: Stack) -> Any:
     state = context.storage_state()
     context.close()
     return state
+
+
+@pytest.fixture(scope="session")
+def simulated(
+    browser: Browser, stack: Stack, session_state: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, ...]]:
+    """The names of two simulated nodes with eight accelerators each, ready for jobs that ask for them."""
+    context = new_context(browser, stack, storage_state=session_state)
+    page = context.new_page()
+    page.goto("/")
+    with simulated_nodes(Console(page, stack), tmp_path_factory.mktemp("simulated")) as names:
+        yield names
+    context.close()
 
 
 @contextmanager

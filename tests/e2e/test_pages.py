@@ -16,6 +16,7 @@ PAGES = [
     "/queues",
     "/nodes",
     "/policy",
+    "/what-if",
     "/health",
     "/accounts",
     "/tokens",
@@ -24,7 +25,7 @@ PAGES = [
 ]
 # What a missing translation looks like: the key itself.
 KEY = re.compile(
-    r"\b(?:accounts|app|devices|health|inventory|job|jobs|map|nodes|overview|policy|queues|settings|signin|status|submit|ui|why)\.[a-z]\w+"
+    r"\b(?:accounts|app|devices|health|inventory|job|jobs|map|nodes|overview|policy|queues|settings|signin|status|submit|ui|whatif|why)\.[a-z]\w+"
 )
 WIDTHS = {"wide": 1440, "narrow": 390}
 
@@ -109,4 +110,7 @@ def test_nothing_stands_at_a_wrong_address(console: Console) -> None:
     console.page.goto("/no-such-page")
     expect(console.page.get_by_text("Nothing stands at this address.")).to_be_visible()
     console.page.goto("/jobs/999999999")
-    expect(console.page.get_by_role("alert")).to_be_visible()
+    expect(console.page.get_by_role("heading", name="Job 999999999 does not exist")).to_be_visible()
+    console.switch_language()
+    expect(console.page.get_by_role("heading", name="作业 999999999 不存在")).to_be_visible()
+    console.switch_language()

@@ -43,7 +43,7 @@ function Adds({ edit, onAdd, children }: { edit: Edit | null; onAdd: (edit: Edit
     if (edit) onAdd(edit);
   };
   return (
-    <form onSubmit={add}>
+    <form noValidate onSubmit={add}>
       {children}
       <button type="submit" className="btn" disabled={!edit}>{t("whatif.add")}</button>
     </form>
@@ -66,16 +66,20 @@ function within(text: string, min: number, max: number): number | null {
 
 const FOUND = 20;
 
-function NodeField({ label, onNode }: { label: string; onNode: (node: NodeSummary | null) => void }) {
+/** Nodes whose names hold a text, and the one that is called so. */
+function useNodesNamed(text: string): { found: readonly NodeSummary[]; node: NodeSummary | null } {
+  const name = text.trim();
+  const { data } = useInfiniteQuery(nodesQuery({ limit: FOUND, ...(name ? { search: name } : {}) }));
+  const found = rows(data);
+  return { found, node: found.find((node) => node.name === name) ?? null };
+}
+
+function NodeField({ label, text, found, onChange }: { label: string; text: string; found: readonly NodeSummary[]; onChange: (text: string) => void }) {
   const { t } = useTranslation();
   const list = useId();
-  const [text, setText] = useState("");
-  const { data } = useInfiniteQuery(nodesQuery({ limit: FOUND, ...(text.trim() ? { search: text.trim() } : {}) }));
-  const found = rows(data);
-  const take = (next: string, nodes: readonly NodeSummary[]) => onNode(nodes.find((node) => node.name === next.trim()) ?? null);
   return (
     <Field label={label} hint={t("whatif.nodeHint")}>
-      <input className="field" list={list} value={text} autoComplete="off" onChange={(event) => { setText(event.target.value); take(event.target.value, found); }} onBlur={() => take(text, found)} />
+      <input className="field" list={list} value={text} autoComplete="off" onChange={(event) => onChange(event.target.value)} />
       <datalist id={list}>{found.map((node) => <option key={node.id} value={node.name}>{[node.node_set, node.device_models[0] ? `${node.devices} × ${node.device_models[0]}` : ""].filter(Boolean).join(" · ")}</option>)}</datalist>
     </Field>
   );
@@ -83,20 +87,22 @@ function NodeField({ label, onNode }: { label: string; onNode: (node: NodeSummar
 
 function DrainNode({ onAdd }: FormProps) {
   const { t } = useTranslation();
-  const [node, setNode] = useState<NodeSummary | null>(null);
-  return <Adds edit={node ? { kind: "drain-node", node: node.id } : null} onAdd={onAdd}><NodeField label={t("whatif.node")} onNode={setNode} /></Adds>;
+  const [name, setName] = useState("");
+  const { node, found } = useNodesNamed(name);
+  return <Adds edit={node ? { kind: "drain-node", node: node.id } : null} onAdd={onAdd}><NodeField label={t("whatif.node")} text={name} found={found} onChange={setName} /></Adds>;
 }
 
 const MOST_NODES = 100;
 
 function AddNodes({ onAdd }: FormProps) {
   const { t } = useTranslation();
-  const [node, setNode] = useState<NodeSummary | null>(null);
+  const [name, setName] = useState("");
+  const { node, found } = useNodesNamed(name);
   const [text, setText] = useState("1");
   const count = within(text, 1, MOST_NODES);
   return (
     <Adds edit={node && count !== null ? { kind: "add-nodes", like: node.id, count: Math.round(count) } : null} onAdd={onAdd}>
-      <NodeField label={t("whatif.like")} onNode={setNode} />
+      <NodeField label={t("whatif.like")} text={name} found={found} onChange={setName} />
       <NumberField label={t("whatif.count")} hint={t("whatif.upTo", { most: MOST_NODES })} value={text} min={1} max={MOST_NODES} onChange={setText} />
     </Adds>
   );
@@ -164,7 +170,7 @@ function AddJob({ onAdd }: FormProps) {
         <NumberField label={t("submit.field.devices")} value={draft.devices} min={0} max={1024} onChange={(value) => set({ devices: value })} />
         {text("models", t("whatif.comma"))}
         {text("deviceMemory", t("submit.hint.deviceMemory"))}
-        <NumberField label={t("submit.field.cores")} value={draft.cores} min={1} max={4096} onChange={(value) => set({ cores: value })} />
+        <NumberField label={t("submit.field.cores")} value={draft.cores} min={1} max={8192} onChange={(value) => set({ cores: value })} />
         {text("memory", t("submit.hint.memory"))}
         {text("labels", "name=value")}
       </div>

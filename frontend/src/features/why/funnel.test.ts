@@ -24,6 +24,6 @@ it("writes amounts in their units", () => {
 });
 
 it("ranks by what is lacking, and leaves out what is not known", () => {
-  const near = (node: number, needed: number | null, available: number | null) => ({ node, node_name: `n${node}`, code: "cores-free", needed, available, unit: "cores", pieces: [], score_ppm: null, terms: [] });
-  expect(measured([near(1, 8, 2), near(2, 8, 6), near(3, null, 4)]).map((one) => one.node)).toEqual([2, 1]);
+  const near = (node: number, needed: number, available: number) => ({ node, node_name: `n${node}`, code: "cores-free", needed, available, unit: "cores", pieces: [], score_ppm: null, terms: [] });
+  expect(measured([near(1, 8, 2), near(2, 8, 6), near(3, 0, 0)]).map((one) => one.node)).toEqual([2, 1]);
 });
