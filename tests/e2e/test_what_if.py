@@ -35,7 +35,7 @@ def test_a_drained_node_turns_jobs_away(console: Console) -> None:
     page = console.page
     console.go("/what-if")
     name = console.call("GET", "nodes?limit=1")["results"][0]["name"]
-    page.get_by_label("Node", exact=False).first.fill(name)
+    page.locator(".editform input").fill(name)
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".edits li")).to_contain_text(f"{name} takes nothing new")
     page.get_by_role("button", name="Compare").click()
