@@ -9,7 +9,7 @@ const wait = (p50: number, p95: number, p99: number) => ({ count: 214, mean: p50
 
 function queue(id: number, name: string, facts: Partial<Queue>): Queue {
   return {
-    id, name, priority: 100, quota_percent: 30, quota_enforced: false, preemptable: false, borrow: false, closed: false, pending: 2, starting: 0, running: 612,
+    id, name, priority: 100, quota_percent: 30, quota_enforced: false, preemptable: false, borrow: false, closed: false, paused: false, pending: 2, starting: 0, running: 612,
     booked_device_milli: 835_000, booked_core_milli: 12_000, capacity_device_milli: 5_881_000, capacity_core_milli: 115_000,
     cap_device_milli: 1_764_300, cap_core_milli: 34_500, wait_s: wait(3, 38, 130), ...facts,
   };

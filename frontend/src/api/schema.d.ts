@@ -348,6 +348,23 @@ export interface paths {
         patch: operations["me_edit"];
         trace?: never;
     };
+    "/api/v1/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description The caller's password. */
+        post: operations["me_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes": {
         parameters: {
             query?: never;
@@ -510,8 +527,28 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Start nothing new until somebody resumes; what runs goes on. Harmless when paused already. */
+        /**
+         * @description Start nothing new there until somebody resumes; what runs goes on. Once this is answered nothing is started any
+         *     more. Harmless when paused already.
+         */
         post: operations["pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pauses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All that is paused now: everything first, then queues, then node sets. */
+        get: operations["pauses"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -613,7 +650,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Start jobs again. Harmless when not paused. */
+        /** @description Start jobs there again. Harmless when not paused. */
         post: operations["resume"];
         delete?: never;
         options?: never;
@@ -984,7 +1021,7 @@ export interface components {
         /**
          * @description The scheduler in the last hour. A cycle is a look that found waiting jobs; `looks_1h` counts those that found
          *     none, too. `skipped_1h`: looks that came to nothing (lease lost, an error). `cpu_percent` is of one core,
-         *     `cache_hit_percent` the share of nodes that had not to be read again.
+         *     `cache_hit_percent` the share of scores (one per shape and node) that were still right.
          */
         CycleStatus: {
             last: components["schemas"]["LastCycle"] | null;
@@ -1121,7 +1158,7 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
         };
-        /** @description `node` approves that the machine of this silent node enrols again without its old token. */
+        /** @description `node` approves that the machine of this silent node enrols again without its old token; admins only. */
         EnrolmentTokenMakeRequest: {
             node_set?: string | null;
             /** @default 24 */
@@ -1130,7 +1167,7 @@ export interface components {
         };
         /**
          * @description When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node. `basis` says
-         *     where their expected ends are from; jobs of foreign teams are not named.
+         *     where their expected ends are from.
          */
         Estimate: {
             /** Format: date-time */
@@ -1178,11 +1215,16 @@ export interface components {
             code: string;
             message: string;
         };
-        /** @description What one device could take now; `code` says why it takes nothing. */
+        /**
+         * @description What one device could take now; `code` and `text` say why it takes nothing. `jobs` are the first 50 of
+         *     `jobs_total`, in order of service.
+         */
         Fits: {
             largest: components["schemas"]["Largest"];
             code: string | null;
+            text: string | null;
             jobs: components["schemas"]["FittingJob"][];
+            jobs_total: number;
         };
         /** @description A waiting job that could start on the device. */
         FittingJob: {
@@ -1282,10 +1324,16 @@ export interface components {
         JobStatusEnum: "held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
         LanguageEnum: "en" | "zh-hans";
-        /** @description The largest request that fits, alone on the device and beside others; null when its size is unknown. */
+        /**
+         * @description The largest request that fits: of the device's memory alone on it and beside others (null when its size is
+         *     unknown) and of its compute, and of the cores and memory that its node has left.
+         */
         Largest: {
             alone_mib: number | null;
             shared_mib: number | null;
+            compute_milli: number;
+            cores: number;
+            host_memory_mib: number;
         };
         /** @description The last cycle that looked at jobs. */
         LastCycle: {
@@ -1547,7 +1595,18 @@ export interface components {
             alerts: components["schemas"]["AlertCounts"];
             cycle: components["schemas"]["LastCycle"] | null;
         };
-        /** @description What people may change of themselves here; passwords change through sign-in. */
+        /** @description A new password of one's own; with `revoke_tokens` all tokens of the account end as well. */
+        PasswordChangeRequest: {
+            current: string;
+            new: string;
+            /** @default false */
+            revoke_tokens: boolean;
+        };
+        /** @description All other sessions have ended; `tokens_revoked` counts the tokens that did, too. */
+        PasswordChanged: {
+            tokens_revoked: number;
+        };
+        /** @description What people may change of themselves here. */
         PatchedMeEditRequest: {
             language?: (components["schemas"]["LanguageEnum"] | components["schemas"]["NullEnum"]) | null;
         };
@@ -1555,21 +1614,42 @@ export interface components {
         PatchedTeamEditRequest: {
             name?: string;
         };
-        /** @description What administrators may change of an account; a closed one (active: false) is out at once. */
+        /**
+         * @description What administrators may change of an account; a closed one (active: false) is out at once, and a new
+         *     password ends all sessions.
+         */
         PatchedUserEditRequest: {
             email?: string;
             role?: components["schemas"]["RoleEnum"];
             language?: (components["schemas"]["LanguageEnum"] | components["schemas"]["NullEnum"]) | null;
             password?: string;
             active?: boolean;
+            /** @description All tokens of the account end. */
+            revoke_tokens?: boolean;
         };
-        /** @description Whether anything new is started, and why not. */
+        /** @description Why, and what: one queue or one node set by name; neither for everything. */
+        PauseRequestRequest: {
+            /** @default  */
+            reason: string;
+            queue?: string | null;
+            node_set?: string | null;
+        };
+        /** @description Whether anything new is started there, and why not. */
         PauseState: {
             paused: boolean;
             reason: string | null;
         };
+        /** @description What is paused, by whom and since when; both are null where that was not kept. `name` is null for everything. */
+        PausedPart: {
+            scope: components["schemas"]["ScopeEnum"];
+            name: string | null;
+            reason: string | null;
+            actor: string | null;
+            /** Format: date-time */
+            since: string | null;
+        };
         /** @enum {string} */
-        PermissionsEnum: "me-read" | "me-edit" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "recording-read" | "what-if" | "cluster-pause";
+        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "recording-read" | "what-if" | "cluster-pause";
         /** @enum {string} */
         PhaseEnum: "assigned" | "preparing" | "running" | "checkpointing" | "stopping" | "released" | "lost";
         /** @description The request beside the free memory of the nearest node. */
@@ -1645,6 +1725,7 @@ export interface components {
             preemptable: boolean;
             borrow: boolean;
             closed: boolean;
+            paused: boolean;
             pending: number;
             starting: number;
             running: number;
@@ -1718,6 +1799,8 @@ export interface components {
             name: string | null;
             version: string | null;
         };
+        /** @enum {string} */
+        ScopeEnum: "cluster" | "queue" | "node-set";
         /** @enum {string} */
         ScopesEnum: "read" | "submit" | "write";
         /** @description A statement as code, numbers, and text in the caller's language. */
@@ -1894,11 +1977,11 @@ export interface components {
             code: string;
             count: number;
         };
-        /** @description Milliseconds spent in each step of waiting, over all attempts. */
+        /** @description Milliseconds spent in each step of waiting, over all attempts; null where no such step was seen. */
         Waits: {
-            held: number;
+            held: number | null;
             pending: number;
-            image_pull: number;
+            image_pull: number | null;
             start: number;
         };
         /** @description Milliseconds that cycles took. */
@@ -2861,6 +2944,47 @@ export interface operations {
             };
         };
     };
+    me_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChangeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasswordChanged"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     nodes: {
         parameters: {
             query?: {
@@ -3248,7 +3372,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["ReasonRequest"];
+                "application/json": components["schemas"]["PauseRequestRequest"];
             };
         };
         responses: {
@@ -3258,6 +3382,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PauseState"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pauses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PausedPart"][];
                 };
             };
             /** @description Problem */
@@ -3526,7 +3687,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["ReasonRequest"];
+                "application/json": components["schemas"]["PauseRequestRequest"];
             };
         };
         responses: {
