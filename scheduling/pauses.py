@@ -21,7 +21,7 @@ from queues.models import Queue
 from scheduling.models import Pause
 
 LEASE = "cycle"
-HINTS = (("me",), ("jobs",), ("queues",), ("map",))
+HINTS = (("me",), ("reasons",), ("queues",), ("map",))
 
 STOPS = """
 SELECT EXISTS (SELECT 1 FROM base_cluster WHERE paused)

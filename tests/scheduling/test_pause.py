@@ -68,7 +68,7 @@ def test_a_second_pause_is_harmless_and_silent(operator, monkeypatch, django_cap
     for _time in range(2):
         with django_capture_on_commit_callbacks(execute=True):
             operator.post("/api/v1/pause", {"reason": "x"}, format="json")
-    hints = [(Topic.HINT, (name,)) for name in ("me", "jobs", "queues", "map")]
+    hints = [(Topic.HINT, (name,)) for name in ("me", "reasons", "queues", "map")]
     assert told == [*hints, (Topic.CYCLE_WAKE, "")]
     assert AuditEntry.objects.count() == 1
 
