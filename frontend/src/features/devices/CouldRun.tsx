@@ -6,7 +6,7 @@ import { deviceFitsQuery } from "@/api/queries";
 import type { Device, DeviceFits } from "@/api/types";
 import { JobLink } from "@/features/nodes/JobLink";
 import { SheetSection } from "@/features/nodes/SideSheet";
-import { memory } from "@/lib/format";
+import { count, memory, percent } from "@/lib/format";
 import { Answer } from "@/ui/ListLooks";
 import { Unknown } from "@/ui/Words";
 
@@ -20,16 +20,16 @@ export function CouldRun({ device }: { device: Device }) {
   return (
     <SheetSection title={t("devices.couldRun")} note={t("devices.couldRunNote")}>
       <div className="sm">
-        <Answer query={query} loading={t("devices.readingFits")}>{(fits) => (fits.code ? <Nothing code={fits.code} device={device} /> : <Fits fits={fits} />)}</Answer>
+        <Answer query={query} loading={t("devices.readingFits")}>{(fits) => (fits.code ? <Nothing code={fits.code} text={fits.text} device={device} /> : <Fits fits={fits} />)}</Answer>
       </div>
     </SheetSection>
   );
 }
 
-function Nothing({ code, device }: { code: string; device: Device }) {
+function Nothing({ code, text, device }: { code: string; text: string | null; device: Device }) {
   const { t } = useTranslation();
   const known = device.cordoned && code === "device-health" ? "cordoned" : code;
-  const reason = t(`devices.takesNothing.${known}`, { defaultValue: t(`why.waitsFor.${code}`, { defaultValue: code }), state: t(`ui.state.${device.health}`) });
+  const reason = t(`devices.takesNothing.${known}`, { defaultValue: text ?? code, state: t(`ui.state.${device.health}`) });
   const whole = WHEN_FREE.has(code) ? device.memory_total_mib : null;
   return (
     <>
@@ -41,13 +41,14 @@ function Nothing({ code, device }: { code: string; device: Device }) {
 
 function Fits({ fits }: { fits: DeviceFits }) {
   const { t } = useTranslation();
-  const { alone_mib: alone, shared_mib: shared } = fits.largest;
+  const { alone_mib: alone, shared_mib: shared, compute_milli: compute, cores, host_memory_mib: host } = fits.largest;
   return (
     <>
       <dl className="facts">
         <dt>{t("devices.largestAlone")}</dt><dd><Largest mib={alone} none={t("devices.notAlone")} /></dd>
         <dt>{t("devices.largestShared")}</dt><dd><Largest mib={shared} none={t("devices.notShared")} /></dd>
-        <dt>{t("devices.waitingFit")}</dt><dd><Waiting jobs={fits.jobs} /></dd>
+        <dt>{t("devices.withIt")}</dt><dd>{t("devices.withItOf", { share: percent(compute / 10, 0), cores: count(cores), memory: memory(host) })}</dd>
+        <dt>{t("devices.waitingFit")}</dt><dd><Waiting jobs={fits.jobs} total={fits.jobs_total} /></dd>
       </dl>
     </>
   );
@@ -59,7 +60,7 @@ function Largest({ mib, none }: { mib: number | null; none: string }) {
   return mib > 0 ? <b>1 × {memory(mib)}</b> : <span className="mut">{none}</span>;
 }
 
-function Waiting({ jobs }: { jobs: DeviceFits["jobs"] }) {
+function Waiting({ jobs, total }: { jobs: DeviceFits["jobs"]; total: number }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
   if (jobs.length === 0) return <span className="mut">{t("devices.noWaiting")}</span>;
@@ -68,6 +69,7 @@ function Waiting({ jobs }: { jobs: DeviceFits["jobs"] }) {
     <ul className="plain">
       {shown.map((job) => <li key={job.id}><JobLink id={job.id} name={job.name} /> <span className="dim">· {job.queue}</span></li>)}
       {jobs.length > shown.length ? <li><button type="button" className="linkish" onClick={() => setAll(true)}>{t("devices.andMore", { count: jobs.length - shown.length })}</button></li> : null}
+      {all && total > jobs.length ? <li className="dim">{t("devices.beyond", { count: total - jobs.length })}</li> : null}
     </ul>
   );
 }
