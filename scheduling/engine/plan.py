@@ -142,15 +142,27 @@ class Planner:
         for hold in holds:
             self.ledger.give_back(hold)
         placed = self._all_or_none(job, shape)
+        if placed is not None:
+            self._keep_rest(holds, placed)
+            if holds and self._over_cap():
+                # What stays kept may draw, too: then the job has to do without its holds.
+                self.ledger.roll_back(mark)
+                placed = self._all_or_none(job, shape)
         if placed is None:
             self.ledger.roll_back(mark)
             if not holds:
                 self._refused.add((shape, job.replicas))
             return None
+        return [decision for decision, _ in placed]
+
+    def _keep_rest(self, holds: Sequence[Allocation], placed: Sequence[tuple[Placed, Allocation]]) -> None:
         for node in sorted({hold.node for hold in holds}):
             here = [hold for hold in holds if hold.node == node]
             self.ledger.take(rest_of(node, here, [a for _, a in placed if a.node == node]))
-        return [decision for decision, _ in placed]
+
+    def _over_cap(self) -> bool:
+        cap = self._policy.power_cap_mw
+        return cap is not None and int(self.ledger.node.draw_uw.sum()) > WHOLE_MILLI * cap
 
     def _all_or_none(self, job: PendingJob, shape: int) -> list[tuple[Placed, Allocation]] | None:
         """Take a place for every replica; what was taken before one fails is left to the caller's roll back."""
