@@ -44,7 +44,7 @@ LABELS: Mapping[ReasonCode, Text] = {
 
 # Why the last nodes fell out. Sentences with %(node)s are used when a nearest node is known, else the second form.
 SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
-    ReasonCode.NODE_NOT_READY: (_("No node is ready to take jobs."), _("No node is ready to take jobs.")),
+    ReasonCode.NODE_NOT_READY: (_("No node takes jobs now: those that are left are silent, cordoned, draining or paused."), _("No node takes jobs now: those that are left are silent, cordoned, draining or paused.")),
     ReasonCode.NODE_EXCLUDED: (
         _("The nodes that are left are ones this job must avoid."),
         _("The nodes that are left are ones this job must avoid."),
@@ -82,11 +82,11 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
         _("This job needs more memory on one device than any suitable device has."),
     ),
     ReasonCode.DEVICE_COUNT: (
-        _("This job needs %(needed)s devices of one model in one node; %(node)s has %(available)s."),
+        _("Devices of one model in one node: this job needs %(needed)s, %(node)s has %(available)s."),
         _("No suitable node has as many devices of one model as this job asks for."),
     ),
     ReasonCode.DEVICE_BUSY: (
-        _("This job needs %(needed)s free devices in one node; on %(node)s %(available)s are free."),
+        _("Free devices in one node: this job needs %(needed)s, %(node)s has %(available)s."),
         _("The devices that would do are taken by other jobs."),
     ),
     ReasonCode.DEVICE_MEMORY_TOTAL: (
@@ -107,11 +107,11 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
         _("Programs that Headrace did not start use the memory that this job needs."),
     ),
     ReasonCode.CORES_TOTAL: (
-        _("This job needs %(needed)s cores in one node; %(node)s has %(available)s in all."),
+        _("Cores of one node: this job needs %(needed)s, %(node)s has %(available)s in all."),
         _("No suitable node has as many cores as this job asks for."),
     ),
     ReasonCode.CORES_FREE: (
-        _("This job needs %(needed)s free cores in one node; on %(node)s %(available)s are free."),
+        _("Free cores in one node: this job needs %(needed)s, %(node)s has %(available)s."),
         _("No suitable node has enough free cores."),
     ),
     ReasonCode.HOST_MEMORY_TOTAL: (
@@ -135,7 +135,7 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
         _("The power cap of this hour leaves no room for this job."),
     ),
     ReasonCode.GANG: (
-        _("This job starts %(needed)s replicas together; %(available)s would find a place now."),
+        _("Replicas that start together: this job has %(needed)s, room is there for %(available)s now."),
         _("Not all replicas of this job would find a place at the same time."),
     ),
 }
