@@ -44,7 +44,10 @@ LABELS: Mapping[ReasonCode, Text] = {
 
 # Why the last nodes fell out. Sentences with %(node)s are used when a nearest node is known, else the second form.
 SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
-    ReasonCode.NODE_NOT_READY: (_("No node takes jobs now: those that are left are silent, cordoned, draining or paused."), _("No node takes jobs now: those that are left are silent, cordoned, draining or paused.")),
+    ReasonCode.NODE_NOT_READY: (
+        _("No node takes jobs now: those that are left are silent, cordoned, draining or paused."),
+        _("No node takes jobs now: those that are left are silent, cordoned, draining or paused."),
+    ),
     ReasonCode.NODE_EXCLUDED: (
         _("The nodes that are left are ones this job must avoid."),
         _("The nodes that are left are ones this job must avoid."),
