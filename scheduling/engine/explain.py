@@ -23,6 +23,7 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
     WHOLE_MILLI,
     EnginePolicy,
+    ExpectedShape,
     NearMiss,
     PendingJob,
     ReasonCode,
@@ -87,12 +88,13 @@ def explain(
     policy: EnginePolicy,
     *,
     jobs: Sequence[PendingJob] = (),
+    expected: Sequence[ExpectedShape] = (),
 ) -> Explanation:
     """Explain a refusal against a state (normally the one after the plan's placements). `jobs` are the other pending
-    jobs.
+    jobs, `expected` the classes of jobs that the plan was told to expect.
     """
     ledger = Ledger(state)
-    scale = scale_of(ledger, policy, expected_shapes((), jobs or (job,), policy))
+    scale = scale_of(ledger, policy, expected_shapes(expected, jobs or (job,), policy))
     demand = demand_of(job.request, policy)
     verdicts = filters.run(whole_frame(ledger), demand).verdicts
     counts = filter_counts(filters.counts(verdicts))
