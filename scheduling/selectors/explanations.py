@@ -26,6 +26,7 @@ from scheduling.engine.types import (
     TermScore,
 )
 from scheduling.estimates import estimate_view
+from scheduling.expected import expected_jobs
 from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.pauses import cluster_is_paused
 from scheduling.requests import pending_job
@@ -87,7 +88,9 @@ def _pause_of(job: Job) -> str | None:
 
 def explain_refusal(live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec) -> dict[str, Any]:
     """The refusal judged anew against the present state, with what would help."""
-    found = explain(live.state, refusal, job, live.policy.engine, jobs=live.pending)
+    found = explain(
+        live.state, refusal, job, live.policy.engine, jobs=live.pending, expected=expected_jobs()
+    )
     names = _names(live, found)
     return {
         "sentence": _sentence(found, job.request, names).as_json(),
