@@ -114,7 +114,9 @@ def test_words_of_trouble_are_never_healthy(change: dict[str, str], code: str) -
 
 
 def test_missing_devices_and_cut_documents_are_said() -> None:
-    assert "2 of 3" in document(NvidiaProbe.parse(xml({}, attached=3)))["warnings"][0]
+    readout = NvidiaProbe.parse(xml({}, attached=3))
+    assert readout.warnings[0] == notice("devices-missing", missing="2", attached="3", tool="nvidia-smi")
+    assert "2 of 3" in str(document(readout)["warnings"])
     cut = xml({}, {"uuid": "GPU-bbbb", "bus": "00000000:3C:00.0"})[:-400]
     readout = NvidiaProbe.parse(cut)
     assert [reading.facts.uuid for reading in readout.readings] == ["GPU-aaaa"]
