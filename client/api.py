@@ -105,7 +105,7 @@ class Client:
 
     def job(self, job: int) -> JSON:
         """One job."""
-        with _about(job):
+        with _about("job", job):
             return self._json("GET", f"/api/v1/jobs/{job}")
 
     def jobs(self, *, limit: int = 50, **filters: Any) -> list[JSON]:
@@ -118,22 +118,37 @@ class Client:
 
     def cancel(self, job: int) -> JSON:
         """Ask for a job's end; harmless when it already ended."""
-        with _about(job):
+        with _about("job", job):
             return self._json("POST", f"/api/v1/jobs/{job}/cancel", json={}, repeat=True)
 
     def explain(self, job: int) -> JSON:
         """Why a job waits, or why it was placed where it is."""
-        with _about(job):
+        with _about("job", job):
             return self._json("GET", f"/api/v1/jobs/{job}/explain")
+
+    def fits(self, device: int) -> JSON:
+        """What a device could run now."""
+        with _about("device", device):
+            return self._json("GET", f"/api/v1/devices/{device}/fits")
+
+    def device_number(self, name: str) -> int:
+        """The number of the device that is called NODE/INDEX; ClientError when there is none."""
+        node, _slash, index = name.rpartition("/")
+        found = self._pages("/api/v1/nodes", params={"search": node, "limit": PAGE}) if node else ()
+        for row in (row for row in found if row["name"] == node):
+            for device in self._pages("/api/v1/devices", params={"node": row["id"], "limit": PAGE}):
+                if str(device["index"]) == index:
+                    return int(device["id"])
+        raise ClientError(say("no-such-device", device=name))
 
     def placements(self, job: int) -> list[JSON]:
         """Where the attempts of a job were placed, first to last."""
-        with _about(job):
+        with _about("job", job):
             return self._body(self._send("GET", f"/api/v1/jobs/{job}/placements"), list)
 
     def log(self, job: int, *, attempt: int, offset: int = 0, wait_s: int = 0) -> LogPart:
         """The next part of a log; waits up to `wait_s` for new bytes."""
-        with _about(job):
+        with _about("job", job):
             answer = self._send(
                 "GET",
                 f"/api/v1/jobs/{job}/logs",
@@ -208,13 +223,13 @@ class Client:
 
 
 @contextmanager
-def _about(job: int) -> Iterator[None]:
-    """What the server says of a job names the job: one command may be about many."""
+def _about(kind: str, number: int) -> Iterator[None]:
+    """What the server says of a job or device names it: one command may be about many."""
     try:
         yield
     except ApiError as error:
         if error.status < 500:
-            error.detail = say("about-job", job=job, detail=error.detail)
+            error.detail = say(f"about-{kind}", **{kind: number}, detail=error.detail)
         raise
 
 

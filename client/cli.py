@@ -15,12 +15,12 @@ from client import config as configuration
 from client import submission as spec_of
 from client.api import JSON, Client
 from client.errors import ApiError, ClientError, Exit
+from client.explaining import show_explanation, show_fits, show_refusal
 from client.follow import Follower, exit_code_of, write_log
 from client.messages import say
-from client.render import devices_of, escape_controls, outcome, print_json, print_table, score, span
+from client.render import MIB_PER_GIB, devices_of, escape_controls, outcome, print_json, print_table, span
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-MIB_PER_GIB = 1024
 # A pipeline that waits outlives a restart of the server.
 FOLLOW_PATIENCE_S = 600.0
 
@@ -158,7 +158,7 @@ def _show_dry_run(spec: JSON, *, as_json: bool) -> None:
     else:
         refusal = answer["refusal"]
         print(say("would-wait", text=escape_controls(refusal["sentence"]["text"])))
-        _show_refusal(refusal)
+        show_refusal(refusal)
 
 
 def _follow(job: int, *, with_log: bool, timeout_s: float | None) -> int:
@@ -256,36 +256,21 @@ def explain(job: int, as_json: Annotated[bool, typer.Option("--json", help="Prin
     if as_json:
         print_json(answer)
         return
-    print(escape_controls(answer["sentence"]["text"]))
-    if decision := answer["decision"]:
-        print(
-            say(
-                "placed",
-                node=escape_controls(decision["node"]["name"]),
-                cpus=span(decision["cpus"]),
-                devices=devices_of(decision["devices"]),
-                score=score(decision["score_ppm"]),
-                candidates=decision["candidates"],
-            )
-        )
-        for term in decision["terms"]:
-            value, weight, part = (score(term[f"{name}_ppm"]) for name in ("value", "weight", "contribution"))
-            print(f"  {term['term']:<24}{value} × {weight} = {part}")
-        if not decision["isolates_users"]:
-            print(say("not-isolated"))
+    show_explanation(answer)
+
+
+@app.command()
+def fits(
+    device: Annotated[str, typer.Argument(help="A device: its number, or NODE/INDEX (here-01/3).")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what a device could run now: the largest request, and the waiting jobs that would fit."""
+    with Client() as client:
+        answer = client.fits(int(device) if device.isdecimal() else client.device_number(device))
+    if as_json:
+        print_json(answer)
     else:
-        _show_refusal(answer)
-
-
-def _show_refusal(answer: JSON) -> None:
-    print(f"{say('filters')}:")
-    for row in answer["funnel"]:
-        label = escape_controls(row["label"])
-        print(f"  {label}: {say('removed')} {row['removed']}, {say('left')} {row['left']}")
-    if answer["changes"]:
-        print(f"{say('changes')}:")
-        for change in answer["changes"]:
-            print(f"  {escape_controls(change['text'])}")
+        show_fits(answer)
 
 
 @app.command()

@@ -62,6 +62,39 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "filters": ("nodes left after each filter", "每个过滤条件后剩余的节点"),
     "removed": ("removed", "移除"),
     "left": ("left", "剩余"),
+    "near": ("nearest nodes", "最接近的节点"),
+    "near-node": (
+        "{node} ({code}): needs {needed}, has {available}, {short} short",
+        "{node}（{code}）：需要 {needed}，可用 {available}，还差 {short}",
+    ),
+    "in-pieces": ("in pieces: {pieces}", "分块：{pieces}"),
+    "runners-up": ("next best nodes", "次优节点"),
+    "estimate": (
+        "Expected to start at {at} on {node}, once these jobs end: {jobs} ({basis}).",
+        "预计 {at} 在 {node} 启动，待以下作业结束后：{jobs}（{basis}）。",
+    ),
+    "no-estimate": (
+        "When it could start is unknown: no known end of a running job would let it.",
+        "何时能启动未知：没有已知结束时间的运行作业能为其腾出空间。",
+    ),
+    "basis-time-limit": ("by their time limits", "依据其时限"),
+    "basis-history": ("by how long such jobs usually run", "依据同类作业通常的运行时长"),
+    "basis-mixed": (
+        "by time limits and by how long such jobs usually run",
+        "依据时限及同类作业通常的运行时长",
+    ),
+    "takes-nothing": ("Nothing now: {text}", "当前什么都不能：{text}"),
+    "fits-most": (
+        "At most now: {alone} alone or {shared} shared, {percent} % of the device; on its node {cores} cores "
+        "and {memory} of memory.",
+        "当前至多：独占 {alone} 或共享 {shared}，设备的 {percent} %；所在节点 {cores} 个核心、{memory} 内存。",
+    ),
+    "fitting-jobs": ("Waiting jobs that would fit: {total}", "可放下的等待作业：{total}"),
+    "no-such-device": (
+        "There is no device {device}: say its number, or NODE/INDEX.",
+        "没有设备 {device}：请给出其编号，或 节点/序号。",
+    ),
+    "about-device": ("Device {device}: {detail}", "设备 {device}：{detail}"),
     "changes": ("smallest changes that help", "最小的有效改动"),
     "none": ("none", "无"),
     "unknown": ("unknown", "未知"),

@@ -6,6 +6,7 @@ import json
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +15,7 @@ from client.api import JSON
 from client.messages import say
 
 SCORE_PPM = 1_000_000
+MIB_PER_GIB = 1024
 
 
 def escape_controls(text: str, *, keep: str = "") -> str:
@@ -40,6 +42,23 @@ def span(numbers: Iterable[int] | None) -> str:
         else:
             ranges.append([number, number])
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges) or say("none")
+
+
+def quantity(number: int | None, unit: str | None) -> str:
+    """A figure of the server with its unit; memory from 1 GiB up in tenths of GiB, rounded down, power in W."""
+    if number is None:
+        return say("unknown")
+    if unit == "MiB" and number >= MIB_PER_GIB:
+        tenths = number * 10 // MIB_PER_GIB
+        return f"{tenths // 10}.{tenths % 10} GiB"
+    if unit == "mW":
+        return f"{number / 1000:g} W"
+    return f"{number} {unit}" if unit else str(number)
+
+
+def local_time(stamp: str) -> str:
+    """A time of the server on this machine's clock, to the minute."""
+    return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def outcome(job: JSON) -> str:

@@ -191,3 +191,121 @@ def test_cancel_says_what_it_did_and_stops_at_nothing():
         "Job 5 has ended already (succeeded); there is nothing to cancel.",
         "Job 7 is cancelled.",
     ]
+
+
+def explained(**changes):
+    answer = {
+        "status": "pending",
+        "sentence": {"code": "cores-free", "text": "No suitable node has enough free cores.", "params": {}},
+        "funnel": [{"code": "cores-free", "label": "Free cores", "removed": 2, "left": 0}],
+        "near": [],
+        "changes": [],
+        "decision": None,
+        "estimate": None,
+    }
+    return answer | changes
+
+
+def lines_of(*arguments: str, answer: dict) -> list[str]:
+    with scripted(lambda _: Answer(200, answer)) as server:
+        ended = headrace(*arguments, url=server.url, TZ="UTC", PYTHONIOENCODING="utf-8")
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.decode().splitlines()
+
+
+def test_explain_names_the_nearest_nodes_their_shortfall_and_when_it_could_start():
+    near = {"code": "cores-free", "needed": 16, "available": 3, "unit": "cores", "pieces": []}
+    pieces = {"code": "device-memory-piece", "needed": 49152, "available": 20480, "unit": "MiB"}
+    estimate = {
+        "at": "2026-01-01T10:30:00Z",
+        "basis": "history",
+        "node_name": "here",
+        "after_jobs": [{"job": 3, "name": "train"}, {"job": 4, "name": None}],
+    }
+    answer = explained(
+        near=[{"node_name": "here", **near}, {"node_name": "\x1bx", **pieces, "pieces": [20480, 20480]}],
+        changes=[{"text": "With 3 cores it starts at once on here."}],
+        estimate=estimate,
+    )
+    assert lines_of("explain", "5", answer=answer)[3:] == [
+        "nearest nodes:",
+        "  here (cores-free): needs 16 cores, has 3 cores, 13 cores short",
+        "  \\x1bx (device-memory-piece): needs 48.0 GiB, has 20.0 GiB, 28.0 GiB short in pieces: 20.0 GiB, 20.0 GiB",
+        "smallest changes that help:",
+        "  With 3 cores it starts at once on here.",
+        "Expected to start at 2026-01-01 10:30 on here, once these jobs end: 3 (train), 4 "
+        "(by how long such jobs usually run).",
+    ]
+
+
+@pytest.mark.parametrize(("code", "said"), [("cores-free", True), ("fits-now", False), ("paused", False)])
+def test_an_unknown_start_is_told_where_there_is_something_to_wait_for(code, said):
+    answer = explained(sentence={"code": code, "text": "t", "params": {}})
+    assert ("When it could start is unknown" in lines_of("explain", "5", answer=answer)[-1]) is said
+
+
+def test_explain_names_the_next_best_nodes_and_their_distance():
+    terms = [{"term": "balance", "value_ppm": 500_000, "weight_ppm": 120_000, "contribution_ppm": 60_000}]
+    runner = {"node": 2, "node_name": "there", "score_ppm": 700_000, "terms": terms}
+    decision = {
+        "score_ppm": 750_000,
+        "terms": terms,
+        "node": {"id": 1, "name": "here"},
+        "devices": [],
+        "cpus": [0],
+        "candidates": 2,
+        "runners_up": [runner],
+        "isolates_users": True,
+    }
+    lines = lines_of("explain", "5", answer=explained(decision=decision))
+    assert lines[-2:] == ["next best nodes:", "  there: 0.700 (-0.050)"]
+
+
+LARGEST = {"alone_mib": 40960, "shared_mib": None, "compute_milli": 1000, "cores": 8, "host_memory_mib": 512}
+FITS = {
+    "largest": LARGEST,
+    "code": None,
+    "text": None,
+    "jobs": [{"id": 5, "name": "n", "queue": "training"}],
+    "jobs_total": 1,
+}
+
+
+def test_fits_says_what_a_device_could_run():
+    def respond(request: Asked) -> Answer:
+        if request.path == "/api/v1/nodes":
+            assert request.query["search"] == ["here"]
+            return Answer(
+                200, {"results": [{"id": 6, "name": "here-2"}, {"id": 7, "name": "here"}], "next": None}
+            )
+        if request.path == "/api/v1/devices":
+            assert request.query["node"] == ["7"]
+            return Answer(200, {"results": [{"id": 40, "index": 0}, {"id": 41, "index": 1}], "next": None})
+        return Answer(200, FITS) if request.path == "/api/v1/devices/41/fits" else NOT_FOUND
+
+    with scripted(respond) as server:
+        for name in ("41", "here/1"):
+            ended = headrace("fits", name, url=server.url)
+            assert ended.stdout.decode().splitlines() == [
+                "At most now: 40.0 GiB alone or unknown shared, 100 % of the device; on its node 8 cores and 512 MiB "
+                "of memory.",
+                "Waiting jobs that would fit: 1",
+                "  5 (n) training",
+            ]
+        unknown = [headrace("fits", name, url=server.url) for name in ("40", "here/2")]
+    assert [ended.stderr.decode().strip() for ended in unknown] == [
+        "Device 40: There is no such object.",
+        "There is no device here/2: say its number, or NODE/INDEX.",
+    ]
+
+
+def test_fits_says_why_a_device_takes_nothing():
+    answer = {
+        **FITS,
+        "code": "device-busy",
+        "text": "The devices that would do are taken by other jobs.",
+        "jobs": [],
+    }
+    assert lines_of("fits", "4", answer=answer) == [
+        "Nothing now: The devices that would do are taken by other jobs."
+    ]

@@ -1,0 +1,124 @@
+"""Why a job waits or went where it is, and what a device could run, as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from client.api import JSON
+from client.messages import say
+from client.render import devices_of, escape_controls, local_time, quantity, score, span
+
+# Of the jobs that an estimate waits for, as many are named.
+MOST_NAMED = 5
+# There is nothing to wait for that an estimate could be made from.
+WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-at"})
+
+
+def show_explanation(answer: JSON) -> None:
+    """The sentence, then the score sheet of a job that was placed, or what would help one that waits."""
+    print(escape_controls(answer["sentence"]["text"]))
+    if decision := answer["decision"]:
+        _show_decision(decision)
+    else:
+        show_refusal(answer)
+
+
+def _show_decision(decision: JSON) -> None:
+    print(
+        say(
+            "placed",
+            node=escape_controls(decision["node"]["name"]),
+            cpus=span(decision["cpus"]),
+            devices=devices_of(decision["devices"]),
+            score=score(decision["score_ppm"]),
+            candidates=decision["candidates"],
+        )
+    )
+    for term in decision["terms"]:
+        value, weight, part = (score(term[f"{name}_ppm"]) for name in ("value", "weight", "contribution"))
+        print(f"  {term['term']:<24}{value} × {weight} = {part}")
+    _show_runners_up(decision["runners_up"], winner_ppm=decision["score_ppm"])
+    if not decision["isolates_users"]:
+        print(say("not-isolated"))
+
+
+def _show_runners_up(candidates: Sequence[JSON], *, winner_ppm: int) -> None:
+    """The nodes that came next, with how far behind the winner they were."""
+    if not candidates:
+        return
+    print(f"{say('runners-up')}:")
+    for one in (one for one in candidates if one["score_ppm"] is not None):
+        behind = winner_ppm - one["score_ppm"]
+        print(f"  {escape_controls(one['node_name'])}: {score(one['score_ppm'])} (-{score(behind)})")
+
+
+def show_refusal(answer: JSON) -> None:
+    """What is left after each filter, the nodes that came near, the changes that help, and when it could start."""
+    print(f"{say('filters')}:")
+    for row in answer["funnel"]:
+        label = escape_controls(row["label"])
+        print(f"  {label}: {say('removed')} {row['removed']}, {say('left')} {row['left']}")
+    if answer["near"]:
+        print(f"{say('near')}:")
+        for near in answer["near"]:
+            print(f"  {_near(near)}")
+    if answer["changes"]:
+        print(f"{say('changes')}:")
+        for change in answer["changes"]:
+            print(f"  {escape_controls(change['text'])}")
+    if answer["estimate"] is not None or answer["sentence"]["code"] not in WITHOUT_ESTIMATE:
+        print(_estimate(answer["estimate"]))
+
+
+def _near(near: JSON) -> str:
+    needed, available, unit = near["needed"], near["available"], near["unit"]
+    text = say(
+        "near-node",
+        node=escape_controls(near["node_name"]),
+        code=near["code"],
+        needed=quantity(needed, unit),
+        available=quantity(available, unit),
+        short=quantity(max(0, needed - available), unit),
+    )
+    if len(near["pieces"]) > 1:
+        text += " " + say("in-pieces", pieces=", ".join(quantity(piece, "MiB") for piece in near["pieces"]))
+    return text
+
+
+def _estimate(estimate: JSON | None) -> str:
+    if estimate is None:
+        return say("no-estimate")
+    after = estimate["after_jobs"]
+    named = ", ".join(_job(one["job"], one["name"]) for one in after[:MOST_NAMED])
+    return say(
+        "estimate",
+        at=local_time(estimate["at"]),
+        node=escape_controls(estimate["node_name"]),
+        jobs=named + (", ..." if len(after) > MOST_NAMED else ""),
+        basis=say(f"basis-{estimate['basis']}"),
+    )
+
+
+def _job(number: int, name: str | None) -> str:
+    return f"{number} ({escape_controls(name)})" if name else str(number)
+
+
+def show_fits(answer: JSON) -> None:
+    """The most that could be asked of a device now, or why it takes nothing, and the waiting jobs that would fit."""
+    if answer["code"] is not None:
+        print(say("takes-nothing", text=escape_controls(answer["text"])))
+        return
+    largest = answer["largest"]
+    print(
+        say(
+            "fits-most",
+            alone=quantity(largest["alone_mib"], "MiB"),
+            shared=quantity(largest["shared_mib"], "MiB"),
+            percent=f"{largest['compute_milli'] / 10:g}",
+            cores=largest["cores"],
+            memory=quantity(largest["host_memory_mib"], "MiB"),
+        )
+    )
+    print(say("fitting-jobs", total=answer["jobs_total"]))
+    for job in answer["jobs"]:
+        print(f"  {_job(job['id'], job['name'])} {escape_controls(job['queue'])}")
