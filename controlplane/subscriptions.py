@@ -6,11 +6,11 @@ from collections.abc import Hashable
 
 from controlplane.base import locks
 from controlplane.base.broker import breaker
+from controlplane.base.locks import CYCLE_LEASE
 from controlplane.base.tx import Topic, subscribe
 from controlplane.celery import app
 from controlplane.realtime.publish import publish_hint, publish_wake
 
-CYCLE_LEASE = "cycle"
 RUN_CYCLE = "scheduling.tasks.run_cycle"
 
 

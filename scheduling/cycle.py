@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from controlplane.base import clock, locks
-from controlplane.base.locks import LeaseLost, LeaseToken
+from controlplane.base.locks import CYCLE_LEASE, LeaseLost, LeaseToken
 from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.engine.codec import Recording
 from scheduling.engine.ordering import in_service_order
@@ -29,7 +29,6 @@ from scheduling.snapshot import SnapshotCache
 
 log = structlog.get_logger(__name__)
 
-LEASE = "cycle"
 # How long a killed holder keeps the others waiting.
 LEASE_TTL_S = 10.0
 # Nobody prolongs the lease while a plan is made, so that a plan must stay far below it.
@@ -63,8 +62,7 @@ class Worker:
     def cache_use(self) -> CacheUse:
         """Since this process began."""
         found = self.session.counters
-        made = found.lines_renewed + found.misses * len(self.snapshot.state)
-        return CacheUse(found.lines_kept, found.lines_kept + made)
+        return CacheUse(found.lines_kept, found.lines_kept + found.lines_renewed)
 
 
 @dataclass
@@ -87,7 +85,7 @@ def run_cycles(holder: str, *, worker: Worker = WORKER) -> int:
     """
     try:
         return locks.work_under_lease(
-            LEASE, holder=holder, ttl_s=LEASE_TTL_S, work=lambda lease: _look(lease, worker)
+            CYCLE_LEASE, holder=holder, ttl_s=LEASE_TTL_S, work=lambda lease: _look(lease, worker)
         )
     except LeaseLost:
         log.warning("cycle-lease-lost", holder=holder)
@@ -106,6 +104,7 @@ def _look(lease: LeaseToken, worker: Worker) -> None:
 
 def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     """Look at every waiting job once."""
+    worker.recorder.begin()
     if cluster_is_paused():
         return
     declare_lost_nodes()

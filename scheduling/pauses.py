@@ -14,13 +14,13 @@ from controlplane.accounts import audit
 from controlplane.accounts.audit import Who
 from controlplane.accounts.models import User
 from controlplane.base.identity import this_cluster
-from controlplane.base.models import Cluster, Lease
+from controlplane.base.locks import CYCLE_LEASE, lock_out
+from controlplane.base.models import Cluster
 from controlplane.base.tx import Topic, after_commit
 from inventory.models import NodeSet
 from queues.models import Queue
 from scheduling.models import Pause
 
-LEASE = "cycle"
 HINTS = (("me",), ("reasons",), ("queues",), ("map",))
 
 STOPS = """
@@ -56,7 +56,7 @@ def resume_cluster(who: Who, *, reason: str) -> None:
 def pause_part(who: Who, part: Queue | NodeSet, *, reason: str) -> None:
     """Start nothing new of this queue or on this node set; a second pause only changes the reason."""
     with transaction.atomic():
-        _wait_for_placements()
+        lock_out(CYCLE_LEASE)
         actor = _name(who)
         pause, made = Pause.objects.get_or_create(**_key(part), defaults={"reason": reason, "actor": actor})
         if not made and pause.reason == reason:
@@ -94,7 +94,7 @@ def _tell(who: Who, part: Queue | NodeSet, action: str, reason: str) -> None:
 def _set_cluster(who: Who, action: str, *, paused: bool, reason: str) -> None:
     kept = reason if paused else ""
     with transaction.atomic():
-        _wait_for_placements()
+        lock_out(CYCLE_LEASE)
         cluster = Cluster.objects.select_for_update().get(pk=this_cluster().pk)
         if (cluster.paused, cluster.paused_reason) == (paused, kept):
             return
@@ -104,8 +104,3 @@ def _set_cluster(who: Who, action: str, *, paused: bool, reason: str) -> None:
         for hint in HINTS:
             after_commit(Topic.HINT, hint)
         after_commit(Topic.CYCLE_WAKE)
-
-
-def _wait_for_placements() -> None:
-    """Lock out `locks.fence_check` until this transaction ends; without a row no cycle ever ran."""
-    list(Lease.objects.select_for_update().filter(name=LEASE))

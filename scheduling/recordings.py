@@ -58,6 +58,10 @@ class Recorder:
     calls: list[Recording] = field(default_factory=list)
     rests_until_s: float = 0.0
 
+    def begin(self) -> None:
+        """A cycle begins; what one that died has left is not its own."""
+        self.calls = []
+
     def offer(self, call: Recording, refused: Mapping[str, ReasonCode]) -> None:
         """One call with its refusals by shape key."""
         news = any(self.known.get(shape) is not code for shape, code in refused.items())

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+# The lease of the scheduling cycle: cycles hold it, pauses lock its row, wakes are counted under its name.
+CYCLE_LEASE = "cycle"
+
 TAKE = """
 INSERT INTO base_lease (name, token, holder, expires_at)
 VALUES (%(name)s, 1, %(holder)s, clock_timestamp() + make_interval(secs => %(ttl_s)s))
@@ -27,6 +30,8 @@ RELEASE = "UPDATE base_lease SET expires_at = NULL, holder = '' WHERE name = %(n
 FENCE = """
 SELECT 1 FROM base_lease WHERE name = %(name)s AND token = %(token)s AND expires_at > clock_timestamp() FOR SHARE
 """
+EXIST = "INSERT INTO base_lease (name, token, holder) VALUES (%(name)s, 0, '') ON CONFLICT (name) DO NOTHING"
+LOCK = "SELECT 1 FROM base_lease WHERE name = %(name)s FOR UPDATE"
 # Wakes have a table of their own: a waker must not wait for a transaction that holds the lease's row by `fence_check`.
 WAKE = """
 INSERT INTO base_wake (name, seq) VALUES (%(name)s, 1)
@@ -73,6 +78,15 @@ def fence_check(name: str, token: int) -> None:
         raise transaction.TransactionManagementError("fence_check needs a transaction")
     if _one(FENCE, name=name, token=token) is None:
         raise LeaseLost(name)
+
+
+def lock_out(name: str) -> None:
+    """Inside a transaction: wait for every `fence_check` of this lease, and keep others waiting until it ends."""
+    if not transaction.get_connection().in_atomic_block:
+        raise transaction.TransactionManagementError("lock_out needs a transaction")
+    with connection.cursor() as cursor:
+        cursor.execute(EXIST, {"name": name})
+        cursor.execute(LOCK, {"name": name})
 
 
 def bump_wake(name: str) -> int:

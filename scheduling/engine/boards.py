@@ -15,7 +15,7 @@ BOARD_BYTES = 128 * 1024 * 1024
 @dataclass(slots=True)
 class CacheCounters:
     """A hit is a board that was there, a miss one that had to be made. `lines_kept` and `lines_renewed` count the
-    nodes that were still right and those that had to be computed again, over all hits.
+    nodes that were still right and those that had to be computed, over hits and misses.
     """
 
     hits: int = 0
@@ -40,7 +40,7 @@ class Boards:
             self.counters.misses += 1
             board = Board(self._ledger, demand, self._scale)
             self._bytes += board.size_bytes
-            board.renew()
+            self.counters.lines_renewed += board.renew()
         else:
             self.counters.hits += 1
             renewed = board.renew()

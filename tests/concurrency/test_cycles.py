@@ -44,7 +44,7 @@ def planned(worker: Worker | None = None):
     return plan(state, jobs, policy.engine, now_ms=1, seed=0).placed, policy
 
 
-def steal(name: str = cycle.LEASE):
+def steal(name: str = locks.CYCLE_LEASE):
     """Another process takes the lease that this one still believes in."""
     Lease.objects.filter(name=name).update(expires_at=None)
     return make.lease(name)
@@ -124,7 +124,7 @@ def test_a_wake_during_a_cycle_is_not_lost(user, monkeypatch):
     def submit_meanwhile(*args, **kwargs):
         if not late:
             late.append(make.make_job(user))
-            locks.bump_wake(cycle.LEASE)
+            locks.bump_wake(locks.CYCLE_LEASE)
         return apply_placed(*args, **kwargs)
 
     monkeypatch.setattr(cycle, "apply_placed", submit_meanwhile)
@@ -182,7 +182,7 @@ def test_a_worker_killed_while_applying_books_nothing_halfway(user):
     assert Placement.objects.count() == 2 == Job.objects.filter(status=JobStatus.STARTING).count()
     kept = list(Placement.objects.order_by("pk").values("pk", "job", "cpus"))
     # The dead worker's lease runs out by itself; nobody waits for that here.
-    Lease.objects.filter(name=cycle.LEASE).update(expires_at=None)
+    Lease.objects.filter(name=locks.CYCLE_LEASE).update(expires_at=None)
     deadline = time.monotonic() + 20
     while Placement.objects.count() < 6 and time.monotonic() < deadline:
         make.run_cycle()

@@ -23,17 +23,17 @@ def run(
 def test_only_nodes_that_differ_are_computed_again() -> None:
     session, state = PlanningSession(), ClusterState.build(NODES)
     run(session, state, job(1, Request(devices=2)))
-    assert (session.counters.hits, session.counters.misses) == (0, 1)
+    assert (session.counters.hits, session.counters.misses, session.counters.lines_renewed) == (0, 1, 20)
     run(session, state, job(2, Request(devices=2)))
     # The node that the first plan had used is free again.
-    assert (session.counters.hits, session.counters.lines_renewed) == (1, 1)
+    assert (session.counters.hits, session.counters.lines_renewed) == (1, 21)
     state.update(replace(NODES[4], images=("x",)))
     run(session, state, job(3, Request(devices=2)))
-    assert (session.counters.hits, session.counters.lines_renewed) == (2, 3)
+    assert (session.counters.hits, session.counters.lines_renewed) == (2, 23)
     # A state that was read anew but says the same is no other.
     again = ClusterState.build([replace(info) for info in state.infos])
     run(session, again, job(4, Request(devices=2)))
-    assert (session.counters.hits, session.counters.lines_renewed) == (3, 4)
+    assert (session.counters.hits, session.counters.lines_renewed) == (3, 24)
     assert session.counters.misses == 1
     assert session.counters.lines_kept == 3 * 20 - 4
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.protocol import ExitReason, TaskPhase, TaskState
 from controlplane.accounts.models import Membership, Role, Team, TeamRole, User
-from controlplane.base.locks import LeaseToken, take_lease
+from controlplane.base.locks import CYCLE_LEASE, LeaseToken, take_lease
 from controlplane.policy.active import ActivePolicy
 from controlplane.policy.reading import read_document
 from inventory.models import Device, DeviceHealth, Node, NodeSet, NodeState
@@ -108,7 +108,7 @@ def run_cycle(worker: Worker | None = None) -> int:
     return cycle.run_cycles("test", worker=worker or Worker())
 
 
-def lease(name: str = cycle.LEASE) -> LeaseToken:
+def lease(name: str = CYCLE_LEASE) -> LeaseToken:
     token = take_lease(name, holder="test", ttl_s=30)
     assert token is not None
     return token
