@@ -117,8 +117,11 @@ def _made_before(user: User, key: str, body_hash: str) -> Job | None:
     if kept is None:
         return None
     _refuse_other_body(kept, body_hash)
-    seen = kept.job is not None and visible_to(user, Job.objects.filter(pk=kept.job.pk)).exists()
-    return kept.job if seen else None
+    return kept.job if kept.job is not None and _sees(user, kept.job) else None
+
+
+def _sees(user: User, job: Job) -> bool:
+    return visible_to(user, Job.objects.filter(pk=job.pk)).exists()
 
 
 def _refuse_other_body(kept: IdempotencyKey, body_hash: str) -> None:
@@ -139,6 +142,12 @@ def _submit_once(accepted: Accepted, user: User, key: str, body_hash: str) -> Su
         kept = IdempotencyKey.objects.select_related("job").get(user=user, key=key)
         _refuse_other_body(kept, body_hash)
         if kept.job is not None:
+            if not _sees(user, kept.job):
+                # Of the same person, but a token narrowed to another team asks.
+                message = _(
+                    "This Idempotency-Key made a job that you may not see. Use a new key for a new job."
+                )
+                raise Problem(422, "idempotency-key-reused", message=message)
             return Submitted(kept.job, created=False)
         job = _create(accepted, user)
         IdempotencyKey.objects.filter(pk=kept.pk).update(job=job)

@@ -12,6 +12,7 @@ from django.db import transaction
 
 from agent.protocol import ExitReason, TaskPhase, TaskState
 from controlplane.base import clock
+from controlplane.base.texts import LINES, without_control_characters
 from controlplane.base.tx import Topic, after_commit
 from inventory.models import Node
 from queues import lifecycle
@@ -164,18 +165,19 @@ def _end(placement: Placement, job: Job, task: TaskState) -> bool:
 
 
 def _exit(task: TaskState) -> Exit:
-    code, signal = _known(task.exit_code), _known(task.signal)
+    code, signal = _known(task.exit_code, 0, 255), _known(task.signal, 1, 64)
     ending = ENDINGS.get(task.reason) if task.reason is not None else None
     if ending is None:
         # A process that went without a code left nobody to say how; one with an impossible code did end by itself.
         lost = task.exit_code is None
         ending = Ending.LOST_PROCESS if lost else Ending.SUCCESS if code == 0 else Ending.EXIT_CODE
-    return Exit(ending, code=code, signal=signal, message=task.message.replace("\x00", "")[:1000])
+    message = without_control_characters(task.message, allowed=LINES)[:1000]
+    return Exit(ending, code=code, signal=signal, message=message)
 
 
-def _known(number: int | None) -> int | None:
-    """A number that fits its column; anything else is unknown."""
-    return number if number is not None and -LARGEST_INT <= number <= LARGEST_INT else None
+def _known(number: int | None, low: int = 0, high: int = LARGEST_INT) -> int | None:
+    """A number that can be; anything else is unknown."""
+    return number if number is not None and low <= number <= high else None
 
 
 def _write(placement: Placement, changes: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from typing import Any, TypeVar
 
 from django.db import DataError
@@ -25,6 +26,7 @@ from controlplane.base.strict import (
     SecretField,
     StrictJSONParser,
     StrictSerializer,
+    takes_list,
     whole_number,
 )
 
@@ -33,6 +35,7 @@ __all__ = [
     "check_if_match", "etag_of", "not_modified", "page", "page_of", "read_body", "read_query", "with_etag",
 ]  # fmt: skip
 
+CURSOR = re.compile(r"[A-Za-z0-9+/=_-]*")
 SerializerT = TypeVar("SerializerT", bound=Serializer)
 DEFAULT_LIMIT, LARGEST_LIMIT = 50, 500
 _CURSOR = _("This cursor is not valid. Start without one.")
@@ -56,6 +59,9 @@ class CursorPages(CursorPagination):
         return self.page_size if text is None else whole_number("limit", text, low=1, high=LARGEST_LIMIT)
 
     def decode_cursor(self, request: Request) -> Any:
+        if not CURSOR.fullmatch(request.query_params.get("cursor", "")):
+            # What is no base64 would be read as the parts of it that are.
+            raise invalid("cursor", Fault.INVALID, message=_CURSOR)
         try:
             return super().decode_cursor(request)
         except NotFound:
@@ -113,8 +119,7 @@ def read_query(request: Request, serializer: type[SerializerT], *, paged: bool =
     values = QueryValues()
     for name in given:
         if not (paged and name in ("limit", "cursor")):
-            listed = isinstance(fields.get(name), serializers.ListField | serializers.MultipleChoiceField)
-            values[name] = given.getlist(name) if listed else given[name]
+            values[name] = given.getlist(name) if takes_list(fields.get(name)) else given[name]
     reader = serializer(data=values)
     reader.is_valid(raise_exception=True)
     return dict(reader.validated_data)

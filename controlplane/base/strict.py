@@ -19,6 +19,8 @@ from controlplane.base.texts import LINES, has_control_character, without_contro
 
 # JSON numbers beyond this are not exact in browsers, and larger ones do not fit the database.
 LARGEST_INTEGER = 2**53 - 1
+# More unknown fields than this are not told one by one.
+MOST_UNKNOWN = 20
 Detail = ErrorDetail | dict[Any, Any] | None
 
 
@@ -96,6 +98,11 @@ class SecretField(serializers.CharField):
         super().__init__(**{"trim_whitespace": False, "write_only": True, "max_length": 128, **options})
 
 
+def takes_list(field: serializers.Field | None) -> bool:
+    """Whether a query string may name this field more than once."""
+    return isinstance(field, serializers.ListField | serializers.MultipleChoiceField)
+
+
 class QueryValues(dict[str, Any]):
     """A query string: all values are text, so types are converted instead of judged."""
 
@@ -121,7 +128,8 @@ class StrictSerializer(serializers.Serializer):
 
     def _unknown_fields(self, data: Mapping[str, Any]) -> dict[str, list[ErrorDetail]]:
         known = {name for name, field in self.fields.items() if not field.read_only}
-        return {str(name): [_detail(Fault.UNKNOWN_FIELD)] for name in data if name not in known}
+        unknown = [str(name) for name in data if name not in known][:MOST_UNKNOWN]
+        return {without_control_characters(name[:100]): [_detail(Fault.UNKNOWN_FIELD)] for name in unknown}
 
     def _wrong_types(self, data: Mapping[str, Any]) -> dict[str, Any]:
         errors = {}

@@ -56,15 +56,22 @@ def test_an_assignment_is_repeated_until_its_end_is_reported(agent, assignment):
     assert agent.report().assignments == []
 
 
-@pytest.mark.parametrize("code", [2**40, -(2**63), 2**63 - 1, 2**70, -(10**30)])
+@pytest.mark.parametrize("code", [256, -1, 2**40, -(2**63), 2**63 - 1, 2**70, -(10**30)])
 def test_an_impossible_exit_code_is_unknown_and_no_lost_process(agent, assignment, code):
     ended = task(
-        assignment, TaskPhase.ENDED, exit_code=-77, signal=2**40, pid=2**50, reason=ExitReason.EXITED
+        assignment,
+        TaskPhase.ENDED,
+        exit_code=-77,
+        signal=128,
+        pid=2**50,
+        reason=ExitReason.EXITED,
+        message="a\x1b[2Jb\u202ec\n",
     )
     report = protocol.encode(agent.make(tasks=[ended])).replace(b"-77", str(code).encode())
     assert agent.send(report).status_code == 200
     job = Job.objects.get()
     assert (job.status, job.exit_class, job.exit_code, job.exit_signal) == ("failed", "exit-code", None, None)
+    assert job.exit_message == "a[2Jbc\n"
     assert event_text(JobEvent.objects.order_by("id").last()) == "Ended by itself; its exit code is unknown."
 
 

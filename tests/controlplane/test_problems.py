@@ -87,6 +87,34 @@ def test_unknown_query_parameters_are_named(admin: User, route: Route) -> None:
     assert faults == [("colour", "unknown-field"), ("x", "unknown-field")]
 
 
+ADDRESSES = sorted({route.address for route in ROUTES})
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_methods_that_a_route_lacks_are_refused_whatever_the_query_string(admin: User, address: str) -> None:
+    taken = {route.method for route in ROUTES if route.address == address}
+    client = client_of(admin)
+    lacking = {"GET", "POST", "PUT", "PATCH", "DELETE"} - taken
+    for method in lacking | ({"HEAD"} if "GET" in lacking else set()):
+        answer = client.generic(method, f"{address}?colour=blue", "{}", content_type="application/json")
+        assert answer.status_code == 405, method
+    assert client.generic("OPTIONS", f"{address}?colour=blue").status_code == 200
+
+
+@pytest.mark.parametrize("query", ["limit=1&limit=2", "cursor=%00", "cursor=%2b%20"])
+def test_what_counts_once_is_given_once_and_as_it_came(admin: User, query: str) -> None:
+    answer = client_of(admin).get(f"/api/v1/users?{query}")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, query.partition("=")[0])
+
+
+def test_unknown_fields_are_told_safely_and_not_by_the_thousand(admin: User) -> None:
+    body = {f"a\x1b\u202e{number}": 1 for number in range(5000)}
+    answer = client_of(admin).post("/api/v1/tokens", body, format="json")
+    fields = [error["field"] for error in answer.json()["errors"]]
+    assert answer.status_code == 400 and len(fields) < 50
+    assert "a0" in fields and not any("\x1b" in field or "\u202e" in field for field in fields)
+
+
 def test_who_may_not_ask_is_told_that_first(member: User) -> None:
     assert client_of(member).get("/api/v1/users?colour=blue").status_code == 403
 

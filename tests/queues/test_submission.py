@@ -89,6 +89,16 @@ def test_who_left_the_team_gets_no_job_for_an_old_key(user):
         submit(Submission(user, make.body(team="vision"), "once"))
 
 
+def test_who_changed_the_team_gets_no_foreign_job_for_an_old_key(user):
+    submit(Submission(user, make.body(), "once"))
+    Membership.objects.all().delete()
+    Membership.objects.create(user=user, team=make.make_team("speech"))
+    with pytest.raises(Problem) as caught:
+        submit(Submission(type(user).objects.get(pk=user.pk), make.body(), "once"))
+    assert (caught.value.status, caught.value.code) == (422, "idempotency-key-reused")
+    assert Job.objects.count() == 1
+
+
 def test_queues_follow_the_policy(user):
     text = """
 scheduler:

@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from controlplane.base.locks import LeaseLost
 from controlplane.policy.active import active_policy
 from scheduling import cycle, recordings
 from scheduling.engine.codec import Recording as Call
@@ -61,6 +62,9 @@ def test_live_cycles_replay_to_the_same_bytes(user, tmp_path):
         assert replayed(str(row.pk), "--out", str(file)).startswith("identical: ")
         assert replayed(str(file)).startswith("identical: ")
         assert decode(Call, file.read_text()) == recordings.load(row.pk)
+        file.write_text(file.read_text().replace('"format": 1', '"format": 2'))
+        with pytest.raises(CommandError, match="format 2, this version reads 1"):
+            replayed(str(file))
         assert recordings.document(recordings.load(row.pk)) == encode(recordings.load(row.pk))
     assert recordings.load(rows[-1].pk).expected == expected_jobs() != ()
 
@@ -83,7 +87,7 @@ def test_another_plan_is_told_with_the_first_difference(user, tmp_path):
     assert found.difference is not None and "entries then" in found.difference
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"nodes": 1}', "\x00"])
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"nodes": 1}', "\x00", "[" * 100_000])
 def test_what_is_no_recording_is_told(content, tmp_path):
     file = tmp_path / "broken.json"
     file.write_text(content)
@@ -146,6 +150,23 @@ def test_costly_recordings_are_made_seldom(user, monkeypatch):
         make.make_job(user)
         make.run_cycle(worker)
     assert (Recording.objects.count(), Cycle.objects.count()) == (1, 2)
+
+
+def test_a_cycle_that_died_leaves_no_calls_to_the_next(user, monkeypatch):
+    make.make_node()
+    worker = cycle.Worker()
+
+    def lost(*_given: object, **_named: object) -> None:
+        raise LeaseLost("cycle")
+
+    make.make_job(user)
+    with monkeypatch.context() as patch:
+        patch.setattr(cycle, "store_reasons", lost)
+        make.run_cycle(worker)
+    assert worker.recorder.calls and not Recording.objects.exists()
+    make.make_job(user)
+    make.run_cycle(worker)
+    assert [row.cycle for row in Recording.objects.all()] == [Cycle.objects.latest("pk")]
 
 
 def test_recordings_hold_no_names_and_no_environment(user):

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from scheduling import models
-from scheduling.engine.codec import CodecError, Recording, decode, encode, encode_pretty
+from scheduling.engine.codec import FORMAT, CodecError, Recording, decode, encode, encode_pretty
 from scheduling.recordings import UnreadableRecording, load, replay
 
 
@@ -29,7 +29,10 @@ class Command(BaseCommand):
             _write(out, call)
         if call.plan is None:
             raise CommandError("The document holds no plan to compare with.")
-        found = replay(call)
+        try:
+            found = replay(call)
+        except ValueError as error:
+            raise CommandError(f"{recording}: {error}") from error
         size = len(encode(call.plan))
         what = f"{len(call.jobs)} jobs on {len(call.nodes)} nodes, {len(call.plan.placed)} placed"
         if found.difference is None:
@@ -43,10 +46,20 @@ def _call(name: str) -> Recording:
     try:
         if name.isascii() and name.isdigit() and not Path(name).exists():
             return load(int(name))
-        return decode(Recording, Path(name).read_text(encoding="utf-8"))
+        call = decode(Recording, Path(name).read_text(encoding="utf-8"))
+        if call.format != FORMAT:
+            raise UnreadableRecording(f"format {call.format}, this version reads {FORMAT}")
+        return call
     except models.Recording.DoesNotExist:
         raise CommandError(f"There is no recording {name}; GET /api/v1/recordings lists them.") from None
-    except (CodecError, UnreadableRecording, OSError, UnicodeDecodeError, OverflowError) as error:
+    except (
+        CodecError,
+        UnreadableRecording,
+        OSError,
+        UnicodeDecodeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise CommandError(f"{name}: {error}") from error
 
 
