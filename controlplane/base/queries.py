@@ -62,5 +62,5 @@ def _names_of(parameter: Any) -> list[tuple[str, bool]]:
     """A parameter of the description is a single one or a serializer of many."""
     if isinstance(parameter, OpenApiParameter):
         in_query = parameter.location == OpenApiParameter.QUERY
-        return [(parameter.name, parameter.many)] if in_query else []
+        return [(parameter.name, bool(parameter.many))] if in_query else []
     return [(name, takes_list(field)) for name, field in parameter().fields.items()]
