@@ -19,7 +19,7 @@ from django.db.models import Sum
 
 from inventory.models import Device, DeviceLink, Node, NodeState
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import SIMULATED, CpuInfo, DeviceHealth, DeviceInfo, LinkInfo, NodeInfo
+from scheduling.engine.types import PAUSED, SIMULATED, CpuInfo, DeviceHealth, DeviceInfo, LinkInfo, NodeInfo
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
 Version = tuple[int, int, int]
@@ -27,8 +27,6 @@ Version = tuple[int, int, int]
 REBUILD_ABOVE = 0.25
 # The version of no node.
 NEVER: Version = (-1, -1, -1)
-# Why a ready node of a paused node set takes no jobs.
-PAUSED = "paused"
 HEALTH = {health.name.lower(): health for health in DeviceHealth}
 
 

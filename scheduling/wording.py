@@ -18,6 +18,7 @@ Text = str | Promise
 # What a filter asks, as the name of its step.
 LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.NODE_NOT_READY: _("Node ready"),
+    ReasonCode.NODE_PAUSED: _("Node set not paused"),
     ReasonCode.NODE_EXCLUDED: _("Not to be avoided"),
     ReasonCode.OBSERVE_ONLY: _("May run jobs"),
     ReasonCode.SIMULATED: _("Not simulated"),
@@ -45,8 +46,12 @@ LABELS: Mapping[ReasonCode, Text] = {
 # Why the last nodes fell out. Sentences with %(node)s are used when a nearest node is known, else the second form.
 SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
     ReasonCode.NODE_NOT_READY: (
-        _("No node takes jobs now: those that are left are silent, cordoned, draining or paused."),
-        _("No node takes jobs now: those that are left are silent, cordoned, draining or paused."),
+        _("No node takes jobs now: those that are left are silent, cordoned or draining."),
+        _("No node takes jobs now: those that are left are silent, cordoned or draining."),
+    ),
+    ReasonCode.NODE_PAUSED: (
+        _("The node sets of all nodes that are left are paused; nothing new is started there."),
+        _("The node sets of all nodes that are left are paused; nothing new is started there."),
     ),
     ReasonCode.NODE_EXCLUDED: (
         _("The nodes that are left are ones this job must avoid."),

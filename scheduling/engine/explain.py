@@ -178,6 +178,8 @@ def _takes(filtered: Filtered, device: int, device_pool: Ints) -> bool:
 
 
 def _node_code(state: ClusterState, node: int, usable: bool) -> ReasonCode | None:
+    if state.node.paused[node]:
+        return ReasonCode.NODE_PAUSED
     if not state.node.ready[node]:
         return ReasonCode.NODE_NOT_READY
     if state.node.observe_only[node]:

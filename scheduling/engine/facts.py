@@ -7,6 +7,9 @@ from enum import IntEnum
 
 from scheduling.engine.promises import Hold
 
+# `not_ready` of a node that would take jobs if its node set were not paused.
+PAUSED = "paused"
+
 
 class DeviceHealth(IntEnum):
     """HEALTHY and SUSPECT take new jobs, HEALTHY preferred."""
@@ -77,7 +80,8 @@ class LinkInfo:
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """One node as the snapshot knows it; `not_ready` names why it takes no jobs (None when it does).
+    """One node as the snapshot knows it; `not_ready` names why it takes no jobs (None when it does;
+    PAUSED when only a pause forbids it).
 
     `read_bandwidth_total_mib_s` is what its memory or storage can deliver to all jobs together. Power: `idle_mw` is
     drawn without any job, `core_mw` by one busy logical CPU, `measured_mw` now by the whole node, `power_cap_mw` is the

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from scheduling.engine.facts import PAUSED as PAUSED
 from scheduling.engine.facts import CpuInfo as CpuInfo
 from scheduling.engine.facts import DeviceHealth as DeviceHealth
 from scheduling.engine.facts import DeviceInfo as DeviceInfo
@@ -56,6 +57,7 @@ class ReasonCode(StrEnum):
     """
 
     NODE_NOT_READY = "node-not-ready"
+    NODE_PAUSED = "node-paused"
     NODE_EXCLUDED = "node-excluded"
     OBSERVE_ONLY = "observe-only"
     SIMULATED = "simulated"

@@ -8,7 +8,7 @@ from scheduling.engine.changes import ChangeKind
 from scheduling.engine.explain import Explanation, FunnelRow, explain, runnable_here, what_fits
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import DeviceHealth, NodeInfo, ReasonCode, Request
+from scheduling.engine.types import PAUSED, DeviceHealth, Hold, NodeInfo, ReasonCode, Request, SliceChoice
 from tests.engine.build import GIB, POLICY, cpus, device, job, node, shared
 
 FULL = {"compute_booked_milli": 1000, "memory_booked_mib": 80 * GIB}
@@ -106,21 +106,47 @@ def test_a_refusal_that_is_out_of_date_says_so() -> None:
     assert explain(empty, refusal, waiting, POLICY).code is None
 
 
+def test_a_gang_that_finds_room_for_some_of_its_replicas_still_waits() -> None:
+    full, one_free = (
+        ClusterState.build([node(1, [device(1, **FULL)]), node(2, [device(2, **f)])]) for f in (FULL, {})
+    )
+    waiting = job(1, Request(devices=1), replicas=2)
+    refusal = plan(full, [waiting], POLICY, now_ms=0, seed=0).refused[0]
+    assert refusal.code is ReasonCode.DEVICE_BUSY
+    found = explain(one_free, refusal, waiting, POLICY)
+    assert found.code is ReasonCode.GANG
+    assert [(n.miss.node, n.miss.needed, n.miss.available) for n in found.near] == [(2, 2, 1)]
+    assert found.funnel[-1] == FunnelRow(ReasonCode.GANG, 1, 0)
+
+
+def test_what_is_held_for_the_job_is_free_for_it() -> None:
+    waiting = job(7, Request(devices=1))
+    refusal = plan(ClusterState.build([node(1)]), [waiting], POLICY, now_ms=0, seed=0).refused[0]
+    hold = Hold(job=7, slices=(SliceChoice(1, 80 * GIB, 1000),))
+    held = ClusterState.build([node(1, [device(1)], holds=(hold,))])
+    assert explain(held, refusal, waiting, POLICY).code is None
+    assert explain(held, replace(refusal, job=8), job(8, Request(devices=1)), POLICY).code is (
+        ReasonCode.DEVICE_BUSY
+    )
+
+
 def test_what_fits_on_a_device() -> None:
     half = {"memory_booked_mib": 40 * GIB, "compute_booked_milli": 500}
     nodes = [
         node(1, [device(1), device(2, **half), device(3, **FULL), device(4, None)]),
         node(2, [device(5, foreign_mib=20 * GIB), device(6, cordoned=True)]),
         node(3, [device(7)], not_ready="draining"),
+        node(4, [device(8)], not_ready=PAUSED),
     ]
     state = ClusterState.build(nodes)
-    found = [what_fits(state, n) for n in range(1, 8)]
+    found = [what_fits(state, n) for n in range(1, 9)]
     assert [(f.alone_mib, f.shared_mib) for f in found] == [
         (80 * GIB, 80 * GIB * 5 // 6),
         (0, 40 * GIB * 5 // 6),
         (0, 0),
         (None, None),
         (0, 50 * GIB),
+        (0, 0),
         (0, 0),
         (0, 0),
     ]
@@ -132,6 +158,7 @@ def test_what_fits_on_a_device() -> None:
         None,
         ReasonCode.DEVICE_HEALTH,
         ReasonCode.NODE_NOT_READY,
+        ReasonCode.NODE_PAUSED,
     ]
     with pytest.raises(KeyError):
         what_fits(state, 99)

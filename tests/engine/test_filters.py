@@ -6,6 +6,7 @@ import pytest
 
 from scheduling.engine import filters
 from scheduling.engine.types import (
+    PAUSED,
     SIMULATED,
     DeviceHealth,
     FilterCount,
@@ -22,6 +23,7 @@ BUSY = {"compute_booked_milli": 1000, "memory_booked_mib": 24 * GIB}
 
 REFUSED = [
     (ReasonCode.NODE_NOT_READY, node(1, not_ready="silent"), Request()),
+    (ReasonCode.NODE_PAUSED, node(1, not_ready=PAUSED), Request()),
     (ReasonCode.NODE_EXCLUDED, node(1), Request(excluded_nodes=(1,))),
     (ReasonCode.OBSERVE_ONLY, node(1, observe_only=True), Request()),
     (ReasonCode.SIMULATED, node(1, labels=(SIMULATED,)), Request()),
@@ -136,6 +138,16 @@ def test_shortfalls_name_what_was_needed_and_what_there_is() -> None:
         ReasonCode.READ_BANDWIDTH: (300, 200, ()),
         ReasonCode.NODE_POWER: (400_000 + 8 * 5_000, 400_000, ()),
     }
+
+
+def test_paused_nodes_are_told_from_others_that_are_not_ready() -> None:
+    nodes = [node(1, not_ready="silent"), node(2, not_ready=PAUSED), node(3, not_ready=PAUSED)]
+    found = decide(nodes, [Request()]).refused[0]
+    assert found.code is ReasonCode.NODE_PAUSED
+    assert found.counts == (
+        FilterCount(ReasonCode.NODE_NOT_READY, 1),
+        FilterCount(ReasonCode.NODE_PAUSED, 2),
+    )
 
 
 def test_no_nodes_at_all() -> None:

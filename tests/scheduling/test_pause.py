@@ -117,7 +117,7 @@ def test_a_paused_node_set_takes_no_jobs(user, operator):
     make.run_cycle(worker)
     assert Placement.objects.count() == 1
     found = api_of(user).get(f"/api/v1/jobs/{job.pk}/explain").json()
-    assert found["sentence"]["code"] == "node-not-ready"
+    assert found["sentence"]["code"] == "node-paused" and "paused" in found["sentence"]["text"]
     operator.post("/api/v1/resume", {"node_set": "lab"}, format="json")
     make.run_cycle(worker)
     assert Placement.objects.filter(job=job).exists()

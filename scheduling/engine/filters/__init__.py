@@ -21,6 +21,7 @@ from scheduling.engine.filters import (
     foreign_use,
     host_memory,
     labels,
+    node_paused,
     node_power,
     node_ready,
     node_set,
@@ -44,6 +45,7 @@ _CODE_NUMBER = {code: number for number, code in enumerate(CODES)}
 
 BEFORE_DEVICES: tuple[tuple[ReasonCode, NodeFilter], ...] = (
     (node_ready.CODE, node_ready.keeps),
+    (node_paused.CODE, node_paused.keeps),
     (excluded.CODE, excluded.keeps),
     (observe_only.CODE, observe_only.keeps),
     (simulated.CODE, simulated.keeps),

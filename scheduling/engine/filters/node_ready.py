@@ -9,5 +9,5 @@ CODE = ReasonCode.NODE_NOT_READY
 
 
 def keeps(frame: Frame, demand: Demand) -> Bools:
-    """Ready nodes."""
-    return frame.node.ready
+    """Ready nodes, and those that only a pause keeps from it: they have a reason of their own."""
+    return frame.node.ready | frame.node.paused

@@ -43,6 +43,7 @@ export default {
   nothingNow: "Nothing now.",
   takesNothing: {
     "node-not-ready": "Its node takes no new jobs.",
+    "node-paused": "Its node set is paused.",
     "observe-only": "Its node is only observed; no job is sent there.",
     "device-health": "The device is not healthy ({{state}}).",
     cordoned: "An operator closed the device.",

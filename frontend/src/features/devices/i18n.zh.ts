@@ -43,6 +43,7 @@ export default {
   nothingNow: "当前什么都不能。",
   takesNothing: {
     "node-not-ready": "其所在节点不接收新作业。",
+    "node-paused": "其所在节点集已暂停。",
     "observe-only": "其所在节点仅供观察，不会有作业派往。",
     "device-health": "设备不健康（{{state}}）。",
     cordoned: "操作员关闭了该设备。",

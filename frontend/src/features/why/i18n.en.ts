@@ -54,6 +54,7 @@ export default {
   leads: "{{node}} leads by {{by}}. Ties go to the lower node id.",
   waitsFor: {
     "node-not-ready": "a ready node",
+    "node-paused": "its node sets to be resumed",
     "node-excluded": "a node it need not avoid",
     "observe-only": "a node that may run jobs",
     "simulated": "a node that is not simulated",

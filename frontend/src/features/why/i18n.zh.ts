@@ -52,6 +52,7 @@ export default {
   leads: "{{node}} 领先 {{by}}。同分时节点编号小者优先。",
   waitsFor: {
     "node-not-ready": "就绪的节点",
+    "node-paused": "节点集恢复调度",
     "node-excluded": "无须避开的节点",
     "observe-only": "可运行作业的节点",
     "simulated": "非模拟节点",
