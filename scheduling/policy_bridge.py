@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from controlplane.base import clock
 from controlplane.policy.active import ActivePolicy, active_version
 from controlplane.policy.document import PolicyDocument
+from controlplane.policy.hours import power_cap_w
 from queues.models import Queue
 from scheduling.engine.types import EnginePolicy, QueueInfo, Term
+
+MW_PER_W = 1000
 
 
 @dataclass(frozen=True)
@@ -19,9 +24,14 @@ class CyclePolicy:
     document: PolicyDocument
 
 
-def engine_policy(document: PolicyDocument, queues: tuple[QueueInfo, ...]) -> EnginePolicy:
-    """What `plan()` reads of a document; queues are rows, because jobs name them by id."""
+def engine_policy(
+    document: PolicyDocument, queues: tuple[QueueInfo, ...], *, at: datetime | None
+) -> EnginePolicy:
+    """What `plan()` reads of a document at this moment (None: at no particular time of day); queues are rows, because
+    jobs name them by id.
+    """
     num, den = document.memory_precheck.ratio
+    cap_w = document.power.cap_w if at is None else power_cap_w(document.power, at)
     return EnginePolicy(
         weights_ppm={Term(name): weight for name, weight in document.scoring_weights.by_term().items()},
         queues=queues,
@@ -29,6 +39,7 @@ def engine_policy(document: PolicyDocument, queues: tuple[QueueInfo, ...]) -> En
         precheck_den=den,
         high_bandwidth_node_sets=tuple(document.cpu_policy.high_bandwidth_nodesets),
         isolate_data_loader=document.cpu_policy.isolate_data_loader,
+        power_cap_mw=None if cap_w is None else MW_PER_W * cap_w,
     )
 
 
@@ -42,7 +53,13 @@ def queue_infos() -> tuple[QueueInfo, ...]:
     )
 
 
+def lasting_policy() -> EnginePolicy:
+    """The policy in force but for what holds only at some time of the day; two queries."""
+    return engine_policy(active_version().document, queue_infos(), at=None)
+
+
 def current_policy() -> CyclePolicy:
-    """The policy in force; two queries."""
+    """The policy in force now, with the power cap of the hour; two queries."""
     active: ActivePolicy = active_version()
-    return CyclePolicy(engine_policy(active.document, queue_infos()), active.number, active.document)
+    engine = engine_policy(active.document, queue_infos(), at=clock.now())
+    return CyclePolicy(engine, active.number, active.document)

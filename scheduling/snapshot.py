@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Sum
 
+from controlplane.base import clock
+from inventory import catalogue
 from inventory.models import Device, DeviceLink, Node, NodeState
+from scheduling import declared
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import PAUSED, SIMULATED, CpuInfo, DeviceHealth, DeviceInfo, LinkInfo, NodeInfo
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
@@ -27,6 +31,9 @@ Version = tuple[int, int, int]
 REBUILD_ABOVE = 0.25
 # The version of no node.
 NEVER: Version = (-1, -1, -1)
+# Measured power moves with every report; told in steps, it lets the engine keep what it computed for a node.
+POWER_STEP_MW = 50_000
+MEASURED_FOR = timedelta(minutes=2)
 HEALTH = {health.name.lower(): health for health in DeviceHealth}
 
 
@@ -49,6 +56,8 @@ def load_nodes(ids: Collection[int] | None = None) -> list[NodeInfo]:
         "labels",
         "memory_mib",
         "facts",
+        "reading__at",
+        "reading__power_mw",
     )
     parts = _Parts.load(ids)
     return [_node(row, parts) for row in rows]
@@ -58,14 +67,21 @@ def load_nodes(ids: Collection[int] | None = None) -> list[NodeInfo]:
 class _Parts:
     """What belongs to nodes, by node id."""
 
-    devices: dict[int, list[DeviceInfo]]
+    devices: dict[int, list[dict[str, Any]]]
     links: dict[int, list[LinkInfo]]
     cpus: dict[int, set[int]]
     placed: dict[int, tuple[int, int]]
+    measured_since: datetime
 
     @classmethod
     def load(cls, ids: Collection[int] | None) -> _Parts:
-        return cls(devices=_devices(ids), links=_links(ids), cpus=_booked_cpus(ids), placed=_booked_host(ids))
+        return cls(
+            devices=_devices(ids),
+            links=_links(ids),
+            cpus=_booked_cpus(ids),
+            placed=_booked_host(ids),
+            measured_since=clock.now() - MEASURED_FOR,
+        )
 
 
 def _of(queryset: Any, column: str, ids: Collection[int] | None) -> Any:
@@ -73,7 +89,8 @@ def _of(queryset: Any, column: str, ids: Collection[int] | None) -> Any:
 
 
 def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
-    node, facts = row["id"], row["facts"]
+    node, facts, labels = row["id"], row["facts"], row["labels"]
+    devices = parts.devices.get(node, ())
     memory_booked_mib, bandwidth = parts.placed.get(node, (0, 0))
     return NodeInfo(
         node=node,
@@ -85,11 +102,16 @@ def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
         memory_mib=row["memory_mib"] or 0,
         memory_booked_mib=memory_booked_mib,
         cpus=_cpus(facts, parts.cpus.get(node, frozenset())),
-        devices=tuple(parts.devices.get(node, ())),
+        devices=tuple(_device(device) for device in devices),
         links=tuple(parts.links.get(node, ())),
         images=tuple(facts.get("images", ())),
         datasets=tuple(facts.get("datasets", ())),
         read_bandwidth_booked_mib_s=bandwidth,
+        read_bandwidth_total_mib_s=declared.whole(labels, declared.READ_BANDWIDTH),
+        idle_mw=declared.milliwatts(labels, declared.IDLE_POWER),
+        core_mw=declared.milliwatts(labels, declared.CORE_POWER),
+        measured_mw=_measured_mw(row, devices, parts.measured_since),
+        power_cap_mw=declared.milliwatts(labels, declared.POWER_CAP),
     )
 
 
@@ -122,23 +144,45 @@ def _cpus(facts: dict[str, Any], booked: Collection[int]) -> tuple[CpuInfo, ...]
     )
 
 
-def _devices(ids: Collection[int] | None) -> dict[int, list[DeviceInfo]]:
+def _measured_mw(host: dict[str, Any], devices: Sequence[dict[str, Any]], since: datetime) -> int | None:
+    """What the node draws, rounded up to a step: the host as a whole, or all its devices together where that is more
+    or nobody measures the host. An old reading says nothing: the machine may be off by now.
+    """
+    here = [row for row in devices if HEALTH[row["health"]] is not DeviceHealth.MISSING]
+    on_devices = [power_mw for row in here if (power_mw := _drawn_mw(row, since)) is not None]
+    known = [sum(on_devices)] if on_devices else []
+    of_host = _drawn_mw(host, since)
+    if of_host is not None:
+        known.append(of_host)
+    return -(-max(known) // POWER_STEP_MW) * POWER_STEP_MW if known else None
+
+
+def _drawn_mw(row: dict[str, Any], since: datetime) -> int | None:
+    at = row["reading__at"]
+    power_mw: int | None = row["reading__power_mw"]
+    return None if at is None or at < since else power_mw
+
+
+def _devices(ids: Collection[int] | None) -> dict[int, list[dict[str, Any]]]:
+    """Rows of devices with what is booked of them."""
     slices = _of(Slice.objects.all(), "device__node_id", ids).order_by().values("device_id")
     booked = {
         row["device_id"]: (row["memory"], row["compute"])
         for row in slices.annotate(memory=Sum("memory_mib"), compute=Sum("compute_milli"))
     }
-    found: dict[int, list[DeviceInfo]] = defaultdict(list)
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
     rows = _of(Device.objects.all(), "node_id", ids).order_by("node_id", "index", "id")
     for row in rows.values(
         "id", "node_id", "index", "model", "memory_total_mib", "memory_reserved_mib", "foreign_mib", "numa_node",
-        "cpu_affinity", "health", "cordoned", "reading__memory_used_mib",
+        "cpu_affinity", "health", "cordoned", "vendor", "power_limit_w", "reading__memory_used_mib",
+        "reading__at", "reading__power_mw",
     ):  # fmt: skip
-        found[row["node_id"]].append(_device(row, *booked.get(row["id"], (0, 0))))
+        found[row["node_id"]].append(row | {"booked": booked.get(row["id"], (0, 0))})
     return found
 
 
-def _device(row: dict[str, Any], memory_mib: int, compute_milli: int) -> DeviceInfo:
+def _device(row: dict[str, Any]) -> DeviceInfo:
+    memory_mib, compute_milli = row["booked"]
     return DeviceInfo(
         device=row["id"],
         index=row["index"],
@@ -153,7 +197,17 @@ def _device(row: dict[str, Any], memory_mib: int, compute_milli: int) -> DeviceI
         cpu_affinity=tuple(row["cpu_affinity"] or ()),
         health=HEALTH[row["health"]],
         cordoned=row["cordoned"],
+        power_limit_mw=_power_limit_mw(row),
     )
+
+
+def _power_limit_mw(row: dict[str, Any]) -> int | None:
+    """The limit that the device itself tells, else its model's thermal design power."""
+    limit_w = row["power_limit_w"]
+    if limit_w is None:
+        entry = catalogue.find(row["vendor"], row["model"])
+        limit_w = None if entry is None else entry.tdp_w
+    return None if limit_w is None else 1000 * limit_w
 
 
 def _links(ids: Collection[int] | None) -> dict[int, list[LinkInfo]]:

@@ -17,6 +17,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=50, pattern=r"^[a-z0
 ResourceKey = Annotated[
     str, msgspec.Meta(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9./_-]*\Z")
 ]
+Watts = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 TimeOfDay = Annotated[str, msgspec.Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]\Z")]
 
 
@@ -150,6 +151,22 @@ class ValleyWindow(Section, frozen=True):
     early_after_s: Positive
 
 
+class PowerHours(Section, frozen=True):
+    """Another cap in the hours from (inclusive) to (exclusive), over midnight where `to` is earlier."""
+
+    from_: TimeOfDay = msgspec.field(name="from")
+    to: TimeOfDay
+    cap_w: Watts | None
+
+
+class Power(Section, frozen=True):
+    """What all nodes together may draw; None is no cap. Hours go by the clocks of the time zone."""
+
+    cap_w: Watts | None
+    time_zone: str
+    hours: Annotated[tuple[PowerHours, ...], msgspec.Meta(max_length=48)]
+
+
 class MemoryGuard(Section, frozen=True):
     """Above which share of its booking a job raises an alert."""
 
@@ -208,6 +225,7 @@ class PolicyDocument(Section, frozen=True):
     cycle: Cycle
     preemption: Preemption
     valley_window: ValleyWindow
+    power: Power
     memory_guard: MemoryGuard
     idle_rule: IdleRule
     tuning: Tuning

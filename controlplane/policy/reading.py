@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 import yaml
 from django.utils.translation import gettext as _
 
 from controlplane.policy.document import PPM, PolicyDocument, ScoringWeights
+from controlplane.policy.hours import is_time_zone, minutes_between
 
 DEFAULTS_FILE = Path(__file__).with_name("defaults.yaml")
 LARGEST_BYTES = 1 << 20
@@ -275,7 +275,19 @@ def _contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
         yield ("health", "lost-after-s"), _("Must be larger than silent-after-s.")
     if document.health.silent_after_s <= document.health.report_interval_s:
         yield ("health", "silent-after-s"), _("Must be larger than report-interval-s.")
-    try:
-        ZoneInfo(document.valley_window.time_zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        yield ("valley-window", "time-zone"), _("There is no such time zone.")
+    yield from _time_contradictions(document)
+
+
+def _time_contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
+    zones = {"valley-window": document.valley_window.time_zone, "power": document.power.time_zone}
+    for section, zone in zones.items():
+        if not is_time_zone(zone):
+            yield (section, "time-zone"), _("There is no such time zone.")
+    taken: set[int] = set()
+    for i, hours in enumerate(document.power.hours):
+        minutes = minutes_between(hours.from_, hours.to)
+        if not minutes:
+            yield ("power", "hours", i, "to"), _("Must differ from `from`.")
+        if taken & minutes:
+            yield ("power", "hours", i, "from"), _("These hours overlap earlier ones.")
+        taken |= minutes

@@ -17,7 +17,7 @@ from queues.models import Job
 from queues.spec import decode_spec
 from scheduling.engine.types import NodeInfo
 from scheduling.models import Placement
-from scheduling.policy_bridge import current_policy
+from scheduling.policy_bridge import lasting_policy
 from scheduling.requests import request_of
 from scheduling.simulator.traces.history import HistoryHead, HistoryJob, line
 from scheduling.snapshot import load_nodes
@@ -57,7 +57,7 @@ class Command(BaseCommand):
 def _lines(since: datetime, until: datetime) -> Iterator[str]:
     head = HistoryHead(from_ms=clock.to_ms(since), until_ms=clock.to_ms(until))
     yield line("head", head)
-    yield line("policy", current_policy().engine)
+    yield line("policy", lasting_policy())
     for info in load_nodes():
         yield line("node", _empty(info))
     jobs = Job.objects.filter(submitted_at__gte=since, submitted_at__lte=until).order_by("submitted_at", "id")
@@ -74,6 +74,7 @@ def _empty(info: NodeInfo) -> NodeInfo:
         not_ready=None,
         memory_booked_mib=0,
         read_bandwidth_booked_mib_s=0,
+        measured_mw=None,
         cpus=tuple(replace(cpu, booked=False) for cpu in info.cpus),
         devices=tuple(
             replace(
