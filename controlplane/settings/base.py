@@ -116,6 +116,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "controlplane.accounts.password_rules.NoBlankEnds"},
 ]
 ACCOUNT_ADAPTER = "controlplane.accounts.signin.SignInAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}

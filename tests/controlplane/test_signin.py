@@ -155,6 +155,8 @@ def test_tokens_end_with_the_password_when_asked(member: User, lead: User) -> No
         ({"current": "wrong"}, "current", "wrong-password"),
         ({"new": "short"}, "new", "weak-password"),
         ({"new": "mel@example.com"}, "new", "weak-password"),
+        ({"new": " Teal-Harbor-2201 "}, "new", "weak-password"),
+        ({"new": " " * 12}, "new", "weak-password"),
         ({"new": None}, "new", "null"),
     ],
 )
