@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from scheduling.engine.emptying import emptied
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
@@ -146,26 +147,22 @@ def _with_quota(policy: EnginePolicy, queue: int, quota_ppm: int | None) -> Engi
 
 def _twin(model: NodeInfo, node: int, number: int, ids: count[int]) -> NodeInfo:
     """The same machine with nothing on it."""
-    numbers = {device.device: next(ids) for device in model.devices}
+    empty = emptied(model)
+    parents = (device.parent for device in empty.devices if device.parent is not None)
+    known = dict.fromkeys((*(device.device for device in empty.devices), *parents))
+    numbers = {device: next(ids) for device in known}
     devices = (
         replace(
             device,
             device=numbers[device.device],
-            memory_booked_mib=0,
-            memory_used_mib=None,
-            compute_booked_milli=0,
-            foreign_mib=0,
+            parent=None if device.parent is None else numbers[device.parent],
         )
-        for device in model.devices
+        for device in empty.devices
     )
     return replace(
-        model,
+        empty,
         node=node,
         name=f"{model.name}+{number}",
-        not_ready=None,
-        memory_booked_mib=0,
-        read_bandwidth_booked_mib_s=0,
-        cpus=tuple(replace(cpu, booked=False) for cpu in model.cpus),
         devices=tuple(devices),
         links=tuple(replace(link, a=numbers[link.a], b=numbers[link.b]) for link in model.links),
     )

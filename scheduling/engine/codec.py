@@ -14,7 +14,6 @@ from enum import Enum, IntEnum
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, ExpectedShape, NodeInfo, PendingJob, Plan
 
 FORMAT = 1
@@ -61,21 +60,6 @@ def decode(kind: type[T], text: str) -> T:
         raise CodecError(f"document: not JSON: {error}") from error
     found: T = _read(kind, raw, kind.__name__)
     return found
-
-
-def encode_state(state: ClusterState) -> str:
-    """The nodes of a state, in order of node id."""
-    return encode(_Nodes(tuple(state.infos)))
-
-
-def decode_state(text: str) -> ClusterState:
-    """A state rebuilt from `encode_state`."""
-    return ClusterState.build(decode(_Nodes, text).nodes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Nodes:
-    nodes: tuple[NodeInfo, ...]
 
 
 def _plain(value: object) -> object:

@@ -51,9 +51,7 @@ class Joins:
 
 
 class ClusterState:
-    """Columns of all nodes, in order of node id. `version` grows with every change; `versions[i]` is the version at
-    which node i changed.
-    """
+    """Columns of all nodes, in order of node id. `version` grows with every change."""
 
     def __init__(self, infos: Iterable[NodeInfo]) -> None:
         self._interned = Interned(Interner(), Interner(), Interner())
@@ -61,7 +59,6 @@ class ClusterState:
         if len({info.node for info in self.infos}) != len(self.infos):
             raise ValueError("nodes: two nodes have the same id")
         self.version = 1
-        self.versions = np.ones(len(self.infos), dtype=np.int64)
         self._load([self._block(info) for info in self.infos])
         self._forget_derived()
 
@@ -100,10 +97,6 @@ class ClusterState:
         """The node as it was given."""
         return self.infos[self.index_of(node_id)]
 
-    def version_of(self, node_id: int) -> int:
-        """State version at which this node last changed."""
-        return int(self.versions[self.index_of(node_id)])
-
     def update(self, info: NodeInfo) -> None:
         """Add the node or replace the one with its id. Not while a plan of this state is being made: ledgers share
         columns.
@@ -115,8 +108,6 @@ class ClusterState:
         self._replace(row, int(known), self._block(info))
         self.infos[row : row + int(known)] = [info]
         self.version += 1
-        stamp = np.array([self.version], dtype=np.int64)
-        self.versions = np.concatenate([self.versions[:row], stamp, self.versions[row + int(known) :]])
         self._forget_derived()
 
     def remove(self, node_id: int) -> None:
@@ -125,7 +116,6 @@ class ClusterState:
         self._replace(row, 1, None)
         del self.infos[row]
         self.version += 1
-        self.versions = np.delete(self.versions, row)
         self._forget_derived()
 
     def joins(self) -> Joins:

@@ -57,10 +57,10 @@ def test_two_nodes_with_one_id_are_refused() -> None:
         ClusterState.build([node(1), node(1)])
 
 
-def test_only_the_changed_node_gets_a_new_version() -> None:
+def test_a_changed_node_makes_a_new_version() -> None:
     cluster = state()
     cluster.update(node(5, [device(51, 24 * GIB, memory_booked_mib=GIB)]))
-    assert (cluster.version, cluster.version_of(3), cluster.version_of(5)) == (2, 1, 2)
+    assert cluster.version == 2
     assert cluster.device.free.tolist()[0] == 23 * GIB
 
 
@@ -167,11 +167,11 @@ def test_a_booked_core_is_not_taken_again() -> None:
 
 def test_a_copy_stays_as_it_was() -> None:
     state = ClusterState.build([node(1, [device(1)]), node(2, [device(2, model="Tesla T4")])])
-    before, twin = codec.encode_state(state), state.copy()
+    before, twin = codec.encode(state.infos), state.copy()
     twin.joins()
     state.update(node(1, [device(1, compute_booked_milli=1000), device(3, model="new")]))
     state.update(node(2, [device(2, model="Tesla T4", compute_booked_milli=500)]))
     state.remove(2)
-    assert codec.encode_state(twin) == before
+    assert codec.encode(twin.infos) == before
     assert plan(twin, [job(1, Request(devices=1))], POLICY, now_ms=0, seed=0).placed
     assert len(twin.interned.models) == 2 and twin.device.compute_free.tolist() == [1000, 1000]
