@@ -12,6 +12,7 @@ from scheduling.engine.changes import Change, smallest_changes
 from scheduling.engine.filters import Filtered
 from scheduling.engine.fitting import fit
 from scheduling.engine.frame import frame_of, whole_frame
+from scheduling.engine.gangs import room_for
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.quantities import Ints
@@ -91,20 +92,23 @@ def explain(
     expected: Sequence[ExpectedShape] = (),
 ) -> Explanation:
     """Explain a refusal against a state (normally the one after the plan's placements). `jobs` are the other pending
-    jobs, `expected` the classes of jobs that the plan was told to expect.
+    jobs, `expected` the classes of jobs that the plan was told to expect. What is held for the job counts as free.
     """
     ledger = Ledger(state)
+    for hold in ledger.holds.get(job.job, ()):
+        ledger.give_back(hold)
     scale = scale_of(ledger, policy, expected_shapes(expected, jobs or (job,), policy))
     demand = demand_of(job.request, policy)
     verdicts = filters.run(whole_frame(ledger), demand).verdicts
     counts = filter_counts(filters.counts(verdicts))
     passed = verdicts == filters.PASSED
-    if passed.any() and refusal.code not in filters.OF_THE_CLUSTER:
-        return Explanation(job.job, None, len(state), funnel(verdicts), (), ())
     if passed.any():
-        verdicts = np.where(passed, filters.number_of(refusal.code), verdicts)
-        near_nodes = tuple(NearNode(miss, None, ()) for miss in refusal.near if miss.code is refusal.code)
-        return Explanation(job.job, refusal.code, len(state), funnel(verdicts), near_nodes, ())
+        code, misses = _of_the_cluster(ledger, demand, refusal, job)
+        if code is None:
+            return Explanation(job.job, None, len(state), funnel(verdicts), (), ())
+        verdicts = np.where(passed, filters.number_of(code), verdicts)
+        near_nodes = tuple(NearNode(miss, None, ()) for miss in misses)
+        return Explanation(job.job, code, len(state), funnel(verdicts), near_nodes, ())
     code = counts[-1].code if counts else refusal.code
     near = near_misses(ledger, demand, verdicts)
     return Explanation(
@@ -115,6 +119,21 @@ def explain(
         near=tuple(_near_node(ledger, scale, demand, miss) for miss in near),
         changes=smallest_changes(ledger, scale, job.request),
     )
+
+
+def _of_the_cluster(
+    ledger: Ledger, demand: Demand, refusal: Refusal, job: PendingJob
+) -> tuple[ReasonCode | None, tuple[NearMiss, ...]]:
+    """What keeps a job waiting although there are nodes that would take it; None when nothing does."""
+    if refusal.code in filters.OF_THE_CLUSTER:
+        return refusal.code, tuple(miss for miss in refusal.near if miss.code is refusal.code)
+    if job.replicas == 1:
+        return None, ()
+    room = np.minimum(room_for(ledger, demand), job.replicas)
+    if room.sum() >= job.replicas:
+        return None, ()
+    node = int(ledger.node.id[np.flatnonzero(room)[0]])
+    return ReasonCode.GANG, (NearMiss(node, ReasonCode.GANG, job.replicas, int(room.sum())),)
 
 
 def funnel(verdicts: Ints) -> tuple[FunnelRow, ...]:
