@@ -88,6 +88,8 @@ class Planner:
         self.boards = Boards(self.ledger, self._scale, most_bytes=BOARD_BYTES if keep_boards else 0)
         self._cores = CoreChoices(self.ledger)
         self._refused: set[tuple[int, int]] = set()
+        # What all nodes may draw although it is more than the cap.
+        self._granted_uw = 0
 
     def rebase(self, state: ClusterState) -> bool:
         """Take another state for the next plan and keep what still holds for it; False when nothing could be kept."""
@@ -133,21 +135,18 @@ class Planner:
         return self.boards.of(shape, demand_of(self._shapes.requests[shape], self._policy))
 
     def _start(self, job: PendingJob, shape: int) -> list[Placed] | None:
-        """Every replica's place, or None. A job with holds gets them back for this and keeps what it left of them."""
+        """Every replica's place, or None. A job with holds gets them back for this and keeps what it left of them;
+        what they draw already, it may draw even beyond the cap.
+        """
         holds = self.ledger.holds.get(job.job, ())
         known = {(shape, 1), (shape, job.replicas)} & self._refused
         if known and not holds:
             return None
         mark = self.ledger.checkpoint()
-        for hold in holds:
-            self.ledger.give_back(hold)
-        placed = self._all_or_none(job, shape)
-        if placed is not None:
-            self._keep_rest(holds, placed)
-            if holds and self._over_cap():
-                # What stays kept may draw, too: then the job has to do without its holds.
-                self.ledger.roll_back(mark)
-                placed = self._all_or_none(job, shape)
+        placed = self._with_holds(job, shape, holds) if holds else None
+        if placed is None:
+            self.ledger.roll_back(mark)
+            placed = self._all_or_none(job, shape)
         if placed is None:
             self.ledger.roll_back(mark)
             if not holds:
@@ -155,14 +154,25 @@ class Planner:
             return None
         return [decision for decision, _ in placed]
 
+    def _with_holds(
+        self, job: PendingJob, shape: int, holds: Sequence[Allocation]
+    ) -> list[tuple[Placed, Allocation]] | None:
+        """As `_all_or_none`; None, too, when the job and what stays kept would draw too much together."""
+        self._granted_uw = self._draw_uw()
+        for hold in holds:
+            self.ledger.give_back(hold)
+        placed = self._all_or_none(job, shape)
+        if placed is not None:
+            self._keep_rest(holds, placed)
+            left = self._left_uw()
+            placed = placed if left is None or left >= 0 else None
+        self._granted_uw = 0
+        return placed
+
     def _keep_rest(self, holds: Sequence[Allocation], placed: Sequence[tuple[Placed, Allocation]]) -> None:
         for node in sorted({hold.node for hold in holds}):
             here = [hold for hold in holds if hold.node == node]
             self.ledger.take(rest_of(node, here, [a for _, a in placed if a.node == node]))
-
-    def _over_cap(self) -> bool:
-        cap = self._policy.power_cap_mw
-        return cap is not None and int(self.ledger.node.draw_uw.sum()) > WHOLE_MILLI * cap
 
     def _all_or_none(self, job: PendingJob, shape: int) -> list[tuple[Placed, Allocation]] | None:
         """Take a place for every replica; what was taken before one fails is left to the caller's roll back."""
@@ -211,8 +221,16 @@ class Planner:
 
     def _room_uw(self) -> int | None:
         """What all nodes together may still draw; None without a cap."""
+        left = self._left_uw()
+        return None if left is None else max(0, left)
+
+    def _left_uw(self) -> int | None:
+        """The same, below 0 where they draw too much."""
         cap = self._policy.power_cap_mw
-        return None if cap is None else max(0, WHOLE_MILLI * cap - int(self.ledger.node.draw_uw.sum()))
+        return None if cap is None else max(WHOLE_MILLI * cap, self._granted_uw) - self._draw_uw()
+
+    def _draw_uw(self) -> int:
+        return int(self.ledger.node.draw_uw.sum())
 
     def _cpu_numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
         return tuple(sorted(self.ledger.cpu.cpu[list(rows)].tolist()))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import DeviceInfo, ReasonCode, Request
+from scheduling.engine.types import DeviceInfo, Hold, ReasonCode, Request, SliceChoice
 from tests.engine.build import GIB, NO_PRECHECK, POLICY, decide, device, job, node, shared
 
 MIG = "NVIDIA A100-SXM4-80GB MIG 3g.40gb"
@@ -52,6 +52,19 @@ def test_a_cap_on_all_nodes_stops_before_it_is_exceeded() -> None:
     assert (refused.near[0].needed, refused.near[0].available) == (300_000, 50_000)
     assert sum(c.removed for c in refused.counts) == 3
     assert len(plan(ClusterState.build(nodes), jobs, POLICY, now_ms=0, seed=0).placed) == 3
+
+
+def test_a_job_starts_in_its_hold_even_beyond_the_cap_where_that_adds_nothing() -> None:
+    hold = Hold(job=7, slices=(SliceChoice(1, 80 * GIB, 1000),))
+    nodes = [
+        node(1, [device(1, power_limit_mw=300_000)], idle_mw=100_000, holds=(hold,)),
+        node(2, [device(2, power_limit_mw=300_000)], idle_mw=100_000),
+    ]
+    policy = replace(POLICY, power_cap_mw=450_000)
+    jobs = [job(7, ONE), job(8, ONE)]
+    found = plan(ClusterState.build(nodes), jobs, policy, now_ms=0, seed=0)
+    assert [(p.job, p.node) for p in found.placed] == [(7, 1)]
+    assert [(r.job, r.code) for r in found.refused] == [(8, ReasonCode.POWER_CAP)]
 
 
 def test_a_cap_of_a_node_counts_measured_draw_and_bookings() -> None:
