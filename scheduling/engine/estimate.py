@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,10 +66,18 @@ def estimate_start(
     if needed == 0:
         row = int(np.flatnonzero(wish.takers(ends.after(ends.order[:0])))[0])
         return Estimate(now_ms, int(state.node.id[row]), 0, ())
-    last = int(ends.order[needed - 1])
-    row = state.index_of(releases[last].node)
-    kept = _indispensable(ends, wish, row, ends.order[:needed])
-    return Estimate(max(now_ms, releases[last].at_ms), releases[last].node, len(kept), kept)
+    last = releases[int(ends.order[needed - 1])]
+    happened = ends.order[:needed].tolist()
+    here = [place for place in happened if releases[place].node == last.node]
+    if job.replicas == 1:
+        # Nothing fits elsewhere yet, so that the node can be looked at alone.
+        alone = ClusterState.build([state.info(last.node)])
+        local = _indispensable(_Ends(alone, [releases[p] for p in here], job.job), wish, range(len(here)))
+        kept = tuple(here[place] for place in local)
+    else:
+        elsewhere = [place for place in happened if releases[place].node != last.node]
+        kept = _indispensable(ends, wish, here, elsewhere)
+    return Estimate(max(now_ms, last.at_ms), last.node, len(kept), tuple(sorted(kept)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +110,16 @@ def _least(ends: _Ends, wish: _Wish) -> int | None:
     return low
 
 
-def _indispensable(ends: _Ends, wish: _Wish, row: int, happened: Ints) -> tuple[int, ...]:
-    """The ends on this node that are really needed: each is left out in turn, earliest first."""
-    kept = happened.tolist()
-    for place in happened.tolist():
-        if ends.node_row[place] == row:
-            rest = [other for other in kept if other != place]
-            if wish.takers(ends.after(np.array(rest, dtype=np.int64))).any():
-                kept = rest
-    return tuple(sorted(place for place in kept if ends.node_row[place] == row))
+def _indispensable(
+    ends: _Ends, wish: _Wish, places: Iterable[int], beside: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """Those of these ends (earliest first) that are really needed beside others: each is left out in turn."""
+    kept = list(places)
+    for place in tuple(kept):
+        rest = [other for other in kept if other != place]
+        if wish.takers(ends.after(np.array([*rest, *beside], dtype=np.int64))).any():
+            kept = rest
+    return tuple(kept)
 
 
 class _Ends:
@@ -127,7 +136,7 @@ class _Ends:
         self._slices = self._slice_rows(releases)
         self._cpus = self._cpu_rows(releases)
         self._booked = _booked_of(state, np.unique(self._slices[:, 1]))
-        self._held = _held_of(state, job)
+        self._held = _held_of(state, job, np.unique(self.node_row[self.order]))
 
     def after(self, happened: Ints) -> Ledger:
         """The cluster as it will be once these releases happened and nothing else."""
@@ -182,7 +191,7 @@ class _Ends:
 
     def _slice_rows(self, releases: Sequence[Release]) -> Ints:
         """Release, device row, MiB, milli."""
-        row_of = {int(device): row for row, device in enumerate(self._state.device.id)}
+        row_of = {device: row for row, device in enumerate(self._state.device.id.tolist())}
         owner = self._state.joins().device_node
         found = [
             (i, row_of[s.device], s.memory_mib, s.compute_milli)
@@ -229,11 +238,11 @@ def _booked_of(state: ClusterState, rows: Ints) -> Ints:
     return table
 
 
-def _held_of(state: ClusterState, job: int) -> Ints:
-    """Per device row what others' holds name of it: MiB, milli."""
+def _held_of(state: ClusterState, job: int, nodes: Ints) -> Ints:
+    """Per device row what others' holds name of it: MiB, milli; filled for these nodes only."""
     table = np.zeros((len(state.device), 2), dtype=np.int64)
-    for row, info in enumerate(state.infos):
-        for s in (s for hold in info.holds if hold.job != job for s in hold.slices):
+    for row in nodes.tolist():
+        for s in (s for hold in state.infos[row].holds if hold.job != job for s in hold.slices):
             here = slice(int(state.offsets.device[row]), int(state.offsets.device[row + 1]))
             places = np.flatnonzero(state.device.id[here] == s.device) + here.start
             table[places] += (s.memory_mib, s.compute_milli)

@@ -47,9 +47,16 @@ def test_scarce_large_cards_are_kept_for_jobs_that_need_them() -> None:
 
 
 def test_what_a_slice_leaves_over_stays_usable() -> None:
-    nodes = [node(n, [device(n, mib)]) for n, mib in ((1, 29 * GIB), (2, 40 * GIB))]
-    found, _ = winners(nodes, one(shared(24 * GIB)), Term.RESOURCE_FIT, expected=EVEN)
-    assert found == [1]
+    """Of equal devices the first is fuller: a slice fits it more closely, but one of 12 GiB leaves a sliver there."""
+    cards = (
+        device(n, 80 * GIB, memory_booked_mib=mib * GIB, compute_booked_milli=700)
+        for n, mib in ((1, 64), (2, 58))
+    )
+    nodes = [node(n, [card]) for n, card in enumerate(cards, start=1)]
+    large, small = (
+        winners(nodes, one(shared(mib * GIB)), Term.RESOURCE_FIT, expected=EVEN) for mib in (12, 5)
+    )
+    assert (large, small) == (([2], [1]), ([1], [1]))
 
 
 def test_a_job_starts_where_its_large_image_is() -> None:
