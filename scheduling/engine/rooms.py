@@ -53,11 +53,11 @@ class Feed:
 
     def weight_by_class(self, cores_free: Ints, host_free: Ints) -> Ints:
         """Per class and node, the weight of the shapes that could be fed there. Most nodes have host memory for every
-        shape: there the cores alone decide, by a table.
+        shape: there the cores alone decide, by a table over the numbers of cores that shapes ask.
         """
         if not len(self.first):
             return np.zeros((0, len(cores_free)), dtype=np.int64)
-        found = self.by_cores[:, np.minimum(np.maximum(cores_free, -1), self.most_cores) + 1]
+        found = self.by_cores[:, np.searchsorted(self.asked_cores, cores_free, side="right")]
         short = np.flatnonzero(host_free < self.most_host_mib)
         if len(short):
             fed = self.fed(cores_free[short], host_free[short]) * self.weight[:, None]
@@ -65,9 +65,10 @@ class Feed:
         return found
 
     @cached_property
-    def most_cores(self) -> int:
-        """Cores that no shape exceeds."""
-        return int(self.cores.max(initial=0))
+    def asked_cores(self) -> Ints:
+        """The different numbers of cores that shapes ask, ascending."""
+        found: Ints = np.unique(self.cores)
+        return found
 
     @cached_property
     def most_host_mib(self) -> int:
@@ -76,9 +77,12 @@ class Feed:
 
     @cached_property
     def by_cores(self) -> Ints:
-        """Per class and number of free cores (from -1 on), the weight of the shapes that those feed."""
-        amounts = np.arange(-1, self.most_cores + 1, dtype=np.int64)
-        fed = (self.cores[:, None] <= amounts) * self.weight[:, None]
+        """Per class, the weight of the shapes that are fed with no cores at all (first column), and with as many as
+        each of `asked_cores`.
+        """
+        steps = np.arange(len(self.asked_cores) + 1, dtype=np.int64)
+        asked = np.searchsorted(self.asked_cores, self.cores)
+        fed = (asked[:, None] < steps) * self.weight[:, None]
         found: Ints = np.add.reduceat(fed, self.first, axis=0)
         return found
 
