@@ -13,7 +13,7 @@ from pathlib import Path
 from scheduling.simulator.cluster import Cluster, Hardware
 from scheduling.simulator.failures import FailureModel
 from scheduling.simulator.jobs import SimJob
-from scheduling.simulator.log import Sink, line_of
+from scheduling.simulator.log import Event, line_of
 from scheduling.simulator.policy import PRESETS, preset, read_policy
 from scheduling.simulator.replay import Replay
 from scheduling.simulator.report import report_of, tables
@@ -23,6 +23,7 @@ from scheduling.simulator.traces.errors import TraceError
 from scheduling.simulator.windows import Valley
 
 _BAR = 30
+_PRESET = "sample"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,19 +40,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run = _run(options, source, settings, files)
     except OSError as error:
         parser.exit(2, f"{parser.prog}: {options.events}: {error.strerror or error}\n")
-    report = report_of(run, trace=options.trace)
+    report = report_of(run, trace=options.trace, real_waits_ms=source.real_waits_ms())
     sys.stdout.write(json.dumps(report, allow_nan=False) + "\n" if options.json else tables(report))
     return 0
 
 
 def _run(options: argparse.Namespace, source: Source, settings: Settings, files: ExitStack) -> Replay:
-    hardware = Hardware(read_mib_s=options.read_mib_s, pull_mib_s=options.pull_mib_s)
+    hardware = Hardware(
+        read_mib_s=options.read_mib_s, read_is_told=not options.hide_read, pull_mib_s=options.pull_mib_s
+    )
     cluster = Cluster(source.nodes, hardware)
     jobs = source.jobs
     if not options.events:
         return Replay(cluster, jobs, settings).run(_progress(jobs))
     log = files.enter_context(options.events.open("w", encoding="utf-8"))
-    sink: Sink = lambda event: log.write(line_of(event)) and None  # noqa: E731
+
+    def sink(event: Event) -> None:
+        log.write(line_of(event))
+
     return Replay(cluster, jobs, settings, sink=sink).run(_progress(jobs))
 
 
@@ -69,9 +75,12 @@ def _progress(jobs: Sequence[SimJob]) -> Callable[[int], None]:
 
 
 def _settings(options: argparse.Namespace, source: Source) -> Settings:
-    policy = source.policy or preset(options.preset)
+    if options.preset and (source.policy or options.policy):
+        brings = "--policy" if options.policy else "a history"
+        raise ValueError(f"--preset: {brings} brings weights of its own; leave --preset out")
+    policy = source.policy or preset(options.preset or _PRESET)
     if options.policy:
-        policy = read_policy(options.policy)
+        policy = read_policy(options.policy, policy)
     valley = Valley.parse(options.valley, options.time_zone) if options.valley else None
     failures = FailureModel(options.mtbf_h, options.repair_h) if options.mtbf_h else None
     return Settings(
@@ -108,19 +117,23 @@ def _parser() -> argparse.ArgumentParser:
         default="plan",
         help="fifo: nobody passes a job that waits",
     )
-    add("--policy", type=Path, help="weights (policy document) or a policy in the engine's JSON")
+    add("--policy", type=Path, help="weights (policy document) or a whole policy (engine's JSON)")
     add(
         "--preset",
         choices=sorted(PRESETS),
-        default="sample",
-        help="weights without --policy (default sample)",
+        help=f"weights where neither --policy nor a history gives any (default {_PRESET})",
     )
     add("--cycle-s", type=_from_zero, default=0.0, help="least time between two plans (default 0)")
     add("--seed", type=int, default=1, help="of the workload and the failures (default 1)")
     add(
         "--read-mib-s",
         type=_positive,
-        help="memory bandwidth of a node for declared reads (default unlimited)",
+        help="memory bandwidth for declared reads of nodes that state none (default unlimited)",
+    )
+    add(
+        "--hide-read",
+        action="store_true",
+        help="the engine is not told --read-mib-s, so that readers compete",
     )
     add("--pull-mib-s", type=_positive, default=200, help="image pull rate of a node (default 200)")
     add("--mtbf-h", type=_above_zero, help="mean time between failures of a node (default: none fail)")

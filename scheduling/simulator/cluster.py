@@ -13,12 +13,14 @@ from scheduling.engine.types import WHOLE_MILLI, CpuInfo, DeviceHealth, DeviceIn
 class Hardware:
     """Assumptions, the same for every node; None means without limit.
 
-    `read_mib_s`: memory bandwidth for what jobs declare to read; `pull_mib_s`: image pulls of one node.
+    `read_mib_s`: memory bandwidth for what jobs declare to read, of nodes that state none; the engine is told unless
+    `read_is_told` is off, and then lets no jobs compete for it. `pull_mib_s`: image pulls of one node.
     Power: a node idles at `node_idle_w`, adds `core_w` per booked core, and per device `device_idle_w`
     rising to `device_busy_w` with its measured use.
     """
 
     read_mib_s: int | None = None
+    read_is_told: bool = True
     pull_mib_s: int = 200
     node_idle_w: int = 200
     core_w: int = 3
@@ -59,6 +61,8 @@ class Cluster:
 
     def __init__(self, nodes: Sequence[NodeInfo], hardware: Hardware) -> None:
         self.hardware = hardware
+        if hardware.read_is_told and hardware.read_mib_s is not None:
+            nodes = [_with_bandwidth(node, hardware.read_mib_s) for node in nodes]
         self.nodes = len(nodes)
         self.devices = sum(len(node.devices) for node in nodes)
         self.state = ClusterState.build(nodes)
@@ -70,6 +74,11 @@ class Cluster:
     def info(self, node: int) -> NodeInfo:
         """The node with its present bookings."""
         return self._infos[node]
+
+    def read_mib_s(self, node: int) -> int | None:
+        """Memory bandwidth of the node; None without limit."""
+        stated = self._infos[node].read_bandwidth_total_mib_s
+        return self.hardware.read_mib_s if stated is None else stated
 
     def book(self, part: Part) -> None:
         """Take what the part holds; ValueError when it is not free, which no plan may ever cause."""
@@ -153,6 +162,12 @@ def uniform_nodes(
         )
         for number in range(1, nodes + 1)
     ]
+
+
+def _with_bandwidth(info: NodeInfo, read_mib_s: int) -> NodeInfo:
+    if info.read_bandwidth_total_mib_s is not None:
+        return info
+    return replace(info, read_bandwidth_total_mib_s=read_mib_s)
 
 
 def _booked(device: DeviceInfo, mib: int, milli: int, sign: int) -> DeviceInfo:

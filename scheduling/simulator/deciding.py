@@ -19,8 +19,12 @@ _WAITS_FOR_ROOM = frozenset(
         ReasonCode.DEVICE_BUSY,
         ReasonCode.DEVICE_MEMORY_TOTAL,
         ReasonCode.DEVICE_MEMORY_PIECE,
+        ReasonCode.FOREIGN_USE,
         ReasonCode.CORES_FREE,
         ReasonCode.HOST_MEMORY_FREE,
+        ReasonCode.READ_BANDWIDTH,
+        ReasonCode.NODE_POWER,
+        ReasonCode.POWER_CAP,
         ReasonCode.GANG,
     }
 )

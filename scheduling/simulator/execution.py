@@ -63,7 +63,7 @@ def speed_ppm(job: SimJob, part: Part, cluster: Cluster) -> int:
     speed = PPM
     if job.cpu_need_milli:
         speed = min(speed, PPM * CORE_MILLI * len(part.cpus) // job.cpu_need_milli)
-    limit, reads = cluster.hardware.read_mib_s, cluster.info(part.node).read_bandwidth_booked_mib_s
+    limit, reads = cluster.read_mib_s(part.node), cluster.info(part.node).read_bandwidth_booked_mib_s
     if limit is not None and part.read_mib_s and reads > limit:
         speed = min(speed, PPM * limit // reads)
     return max(1, speed)
@@ -74,4 +74,4 @@ def pull_ms(job: SimJob, part: Part, cluster: Cluster) -> int:
     image = job.request.image
     if image is None or cluster.has_image(part.node, image):
         return 0
-    return -(-1000 * job.image_mib // cluster.hardware.pull_mib_s)
+    return -(-1000 * (job.request.image_mib or 0) // cluster.hardware.pull_mib_s)

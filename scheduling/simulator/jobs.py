@@ -28,7 +28,6 @@ class SimJob:
     team: int = 1
     priority: int = 0
     replicas: int = 1
-    image_mib: int = 0
     cpu_need_milli: int | None = None
     duty_ppm: int = PPM
     checkpoint_ms: int = 0

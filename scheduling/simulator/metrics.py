@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scheduling.engine.types import PPM
@@ -76,7 +77,7 @@ class Work:
     lost: int = 0
 
 
-def percentiles(values: array[int]) -> dict[str, float | int | None]:
+def percentiles(values: Sequence[int]) -> dict[str, float | int | None]:
     """Count, mean, P50, P95, P99 and maximum in seconds (nearest rank); nulls when there is nothing."""
     ordered = sorted(values)
     if not ordered:

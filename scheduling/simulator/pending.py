@@ -17,6 +17,7 @@ from scheduling.engine.types import EnginePolicy, Request
 from scheduling.simulator.jobs import SimJob
 
 Key = tuple[bool, int, int, int, int]
+_Place = tuple[Request, int, bool]
 
 
 @dataclass(slots=True, eq=False)
@@ -35,8 +36,8 @@ class Waiting:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Waiting jobs of one request, in order of service. `held`: waits for the valley window; `lacks_room`: the
-    last refusal was one that time can cure."""
+    """Waiting jobs of one request, in order of service; never without any. `held`: waits for the valley window;
+    `lacks_room`: the last refusal was one that time can cure."""
 
     request: Request
     devices_milli: int
@@ -52,7 +53,7 @@ class Pending:
 
     def __init__(self, policy: EnginePolicy) -> None:
         self._priorities = {queue.queue: queue.priority for queue in policy.queues}
-        self._groups: dict[tuple[Request, int, bool], Group] = {}
+        self._groups: dict[_Place, Group] = {}
         self.count = 0
         self.held = 0
 
@@ -70,6 +71,8 @@ class Pending:
     def drop(self, group: Group, waiting: Waiting) -> None:
         """It was placed."""
         group.jobs.remove(waiting)
+        if not group.jobs:
+            del self._groups[_place(waiting.job, held=group.held)]
         self.count -= 1
         self.held -= group.held
 
@@ -91,16 +94,16 @@ class Pending:
             group.refused = False
 
     def open_groups(self, *, with_held: bool) -> list[Group]:
-        """Groups that have jobs and were not refused since."""
-        return [g for g in self._groups.values() if g.jobs and not g.refused and (with_held or not g.held)]
+        """Groups that were not refused since."""
+        return [g for g in self._groups.values() if not g.refused and (with_held or not g.held)]
 
     def waiting_groups(self) -> list[Group]:
-        """All groups that have jobs."""
-        return [group for group in self._groups.values() if group.jobs]
+        """All groups."""
+        return list(self._groups.values())
 
     def first(self, wanted: int, *, with_held: bool) -> list[tuple[Group, Waiting]]:
         """The first jobs in order of service over all groups, refused ones, too."""
-        groups = [g for g in self._groups.values() if g.jobs and (with_held or not g.held)]
+        groups = [g for g in self._groups.values() if with_held or not g.held]
         lines = ([(w.key, w, g) for w in g.jobs[:wanted]] for g in groups)
         return [(group, waiting) for _, waiting, group in islice(merge(*lines, key=lambda t: t[0]), wanted)]
 
@@ -108,8 +111,12 @@ class Pending:
         return (waiting for group in self._groups.values() for waiting in group.jobs)
 
     def _group(self, job: SimJob, *, held: bool) -> Group:
-        at = (job.request, job.replicas, held)
+        at = _place(job, held=held)
         if at not in self._groups:
             cores = job.replicas * job.request.cores
             self._groups[at] = Group(job.request, job.milli, cores, held)
         return self._groups[at]
+
+
+def _place(job: SimJob, *, held: bool) -> _Place:
+    return (job.request, job.replicas, held)

@@ -41,9 +41,9 @@ def without_precheck(policy: EnginePolicy) -> EnginePolicy:
     return replace(policy, precheck_num=1, precheck_den=1)
 
 
-def read_policy(path: Path) -> EnginePolicy:
-    """A policy from a file: the engine's codec (JSON with `weights_ppm`), or only the `scoring-weights` of a policy
-    document (YAML) on the default queues. TraceError names what is wrong.
+def read_policy(path: Path, beside: EnginePolicy) -> EnginePolicy:
+    """A policy from a file: a whole one in the engine's codec (JSON with `weights_ppm`), or only the `scoring-weights`
+    of a policy document (YAML), all else as in `beside`. TraceError names what is wrong.
     """
     with open_text(path) as file:
         text = file.read()
@@ -57,7 +57,7 @@ def read_policy(path: Path) -> EnginePolicy:
     if weights.get(Term.FRAGMENTATION, 0) < _LEAST_FRAGMENTATION_PPM:
         fix = "give it at least 0.01"
         raise TraceError(str(path), "has too little weight", fix=fix, column=Term.FRAGMENTATION.value)
-    return EnginePolicy(weights_ppm=weights, queues=QUEUES)
+    return replace(beside, weights_ppm=weights)
 
 
 def _yaml_weights(path: Path, text: str) -> dict[Term, int]:

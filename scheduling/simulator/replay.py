@@ -7,11 +7,10 @@ refused since. `cycle_ms` is the least time between two cycles (0: at every such
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import IntEnum
 
 from scheduling.engine.types import PPM, Placed
+from scheduling.simulator.agenda import Agenda, Kind
 from scheduling.simulator.cluster import Cluster, Part
 from scheduling.simulator.deciding import Deciding
 from scheduling.simulator.execution import Running, pull_ms, speed_ppm
@@ -22,15 +21,6 @@ from scheduling.simulator.log import Event, Happened, Sink, part_of
 from scheduling.simulator.metrics import Meter, Waits, Work
 from scheduling.simulator.pending import Group, Pending, Waiting
 from scheduling.simulator.settings import Settings
-
-
-class _Kind(IntEnum):
-    END = 0
-    REPAIR = 1
-    FAIL = 2
-    WINDOW = 3
-    LATEST = 4
-    CYCLE = 5
 
 
 def _nothing(_: Event) -> None:
@@ -49,17 +39,15 @@ class Replay:
         self._deciding = Deciding(cluster, self.pending, settings)
         self._holding = Holding(cluster, self.pending, settings.valley)
         self.running: dict[int, Running] = {}
+        self._agenda = Agenda(self.running, self.pending)
         self.first_ms = self.now_ms = 0
         self._jobs: Iterator[SimJob] = iter(jobs)
         self._next = next(self._jobs, None)
-        self._heap: list[tuple[int, int, int, int]] = []
         self._on_node: dict[int, set[int]] = {}
-        self._moot = self._versions = 0
+        self._versions = 0
         self._dirty = False
         self._false_shortage = False
         self._next_cycle_ms = 0
-        self._cycle_due = False
-        self._window_at: int | None = None
         self._failures: Failures | None = None
 
     def run(self, progress: Callable[[int], None] = lambda submitted: None) -> Replay:
@@ -81,14 +69,12 @@ class Replay:
         return self._deciding.plans
 
     def _next_instant(self) -> int | None:
-        """Failures alone are no reason to go on."""
-        open_end = bool(self.running) or self._next is not None or len(self._heap) > self._moot
-        if not open_end:
+        """None once nothing runs or arrives and nothing to come could help a job that waits."""
+        waits_on = self.pending.count > 0 and self._agenda.helps()
+        if not self.running and self._next is None and not waits_on:
             return None
-        times = [self._heap[0][0]] if self._heap else []
-        if self._next is not None:
-            times.append(self._next.submitted_ms)
-        at = min(times)
+        arrival = None if self._next is None else self._next.submitted_ms
+        at = min(time for time in (self._agenda.next_ms(), arrival) if time is not None)
         limit = self.settings.until_ms
         if limit is not None and at > limit:
             self._pass_time(max(limit, self.now_ms))
@@ -103,27 +89,20 @@ class Replay:
             )
         self.now_ms = at
 
-    def _push(self, at: int, kind: _Kind, subject: int, version: int = 0) -> None:
-        self._moot += kind is _Kind.FAIL
-        heapq.heappush(self._heap, (at, kind, subject, version))
-
     def _happen(self, at: int) -> None:
-        while self._heap and self._heap[0][0] == at:
-            _, kind, subject, version = heapq.heappop(self._heap)
-            self._moot -= kind == _Kind.FAIL
-            match _Kind(kind):
-                case _Kind.END:
-                    self._end(subject, version)
-                case _Kind.FAIL:
+        while (found := self._agenda.pop(at)) is not None:
+            kind, subject = found
+            match kind:
+                case Kind.END:
+                    self._end(self.running[subject])
+                case Kind.FAIL:
                     self._fail(subject)
-                case _Kind.REPAIR:
+                case Kind.REPAIR:
                     self._repair(subject)
-                case _Kind.WINDOW:
-                    self._window_at, self._dirty = None, True
-                case _Kind.LATEST:
+                case Kind.LATEST:
                     self._dirty |= self.pending.expire(subject) is not None
-                case _Kind.CYCLE:
-                    self._cycle_due, self._dirty = False, True
+                case Kind.WINDOW | Kind.CYCLE:
+                    self._dirty = True
 
     def _arrive(self, at: int, progress: Callable[[int], None]) -> None:
         while self._next is not None and self._next.submitted_ms <= at:
@@ -142,7 +121,7 @@ class Replay:
         if held and job.latest_start_ms is not None:
             held = job.latest_start_ms > self.now_ms
             if held:
-                self._push(job.latest_start_ms, _Kind.LATEST, job.job)
+                self._agenda.push(job.latest_start_ms, Kind.LATEST, job.job)
         group = self.pending.add(job, attempt=attempt, left_ms=left_ms, since_ms=self.now_ms, held=held)
         self._dirty |= not group.refused
 
@@ -150,21 +129,20 @@ class Replay:
         if not self._dirty:
             return
         if at < self._next_cycle_ms:
-            if not self._cycle_due:
-                self._push(self._next_cycle_ms, _Kind.CYCLE, 0)
-                self._cycle_due = True
+            if not self._agenda.cycle_due:
+                self._agenda.push(self._next_cycle_ms, Kind.CYCLE)
             return
         self._dirty = False
         self._next_cycle_ms = at + self.settings.cycle_ms
         self._deciding.run(at, self._start, with_held=self._holding.is_over(at))
-        look = self._holding.look_at_ms
-        if look is not None and (self._window_at is None or look < self._window_at):
-            self._push(look, _Kind.WINDOW, 0)
-            self._window_at = look
+        look, window_at = self._holding.look_at_ms, self._agenda.window_at
+        if look is not None and (window_at is None or look < window_at):
+            self._agenda.push(look, Kind.WINDOW)
 
     def _start(self, group: Group, waiting: Waiting, placed: Sequence[Placed]) -> None:
         job, now = waiting.job, self.now_ms
         self.pending.drop(group, waiting)
+        self._agenda.started(job.job)
         parts = tuple(Part.of(p) for p in placed)
         for part in parts:
             self.cluster.book(part)
@@ -190,7 +168,7 @@ class Replay:
         if pull:
             run.since_ms = now + pull
             run.version = self._new_version()
-            self._push(now + pull, _Kind.END, job.job, run.version)
+            self._agenda.push(now + pull, Kind.END, job.job, run.version)
         else:
             self._begin(run)
 
@@ -218,22 +196,20 @@ class Replay:
         run.speed_ppm = speed
         run.version = self._new_version()
         self.meter.busy += run.busy
-        self._push(run.end_ms(), _Kind.END, run.job.job, run.version)
+        self._agenda.push(run.end_ms(), Kind.END, run.job.job, run.version)
         self._tell({"at": self.now_ms, "event": Happened.SPEED, "job": run.job.job, "ppm": speed})
 
     def _respeed(self, node: int, *, but: int | None = None) -> None:
         """Reads of the node changed: the others on it run slower or faster."""
-        if self.cluster.hardware.read_mib_s is None:
+        if self.cluster.read_mib_s(node) is None:
             return
         for number in sorted(self._on_node.get(node, ())):
             run = self.running[number]
             if number != but and run.speed_ppm:
                 self._set_speed(run)
 
-    def _end(self, number: int, version: int) -> None:
-        run = self.running.get(number)
-        if run is None or run.version != version:
-            return
+    def _end(self, run: Running) -> None:
+        """Of its image pull, or of its work."""
         if not run.speed_ppm:
             self._begin(run)
             return
@@ -241,7 +217,7 @@ class Replay:
         self._leave(run)
         self.work.completed += 1
         self.work.done += run.milli * run.job.duration_ms
-        self._tell({"at": self.now_ms, "event": Happened.END, "job": number})
+        self._tell({"at": self.now_ms, "event": Happened.END, "job": run.job.job})
 
     def _leave(self, run: Running) -> None:
         del self.running[run.job.job]
@@ -260,11 +236,17 @@ class Replay:
         nodes = [info.node for info in self.cluster.state.infos]
         self._failures = Failures(self.settings.failures, nodes, seed=self.settings.seed)
         for node in nodes:
-            self._push(self.now_ms + self._failures.next_failure_ms(node), _Kind.FAIL, node)
+            self._agenda.push(self.now_ms + self._failures.next_failure_ms(node), Kind.FAIL, node)
 
     def _fail(self, node: int) -> None:
-        """All jobs of the node go back to the queue with what their last checkpoint kept."""
+        """All jobs of the node go back to the queue with what their last checkpoint kept.
+
+        A cluster on which nothing runs and that only waits for repairs is spared, so that these have an end.
+        """
         assert self._failures is not None
+        if self._next is None and self._agenda.only_repairs():
+            self._agenda.push(self.now_ms + self._failures.next_failure_ms(node), Kind.FAIL, node)
+            return
         self._tell({"at": self.now_ms, "event": Happened.NODE_FAILED, "node": node})
         for number in sorted(self._on_node.get(node, ())):
             run = self.running[number]
@@ -278,12 +260,12 @@ class Replay:
             self._tell({"at": self.now_ms, "event": Happened.REQUEUE, "job": number, "kept_ms": kept})
             self._enqueue(run.job, attempt=run.attempt + 1, left_ms=run.job.duration_ms - kept)
         self.cluster.set_ready(node, "failed")
-        self._push(self.now_ms + self._failures.repair_ms(node), _Kind.REPAIR, node)
+        self._agenda.push(self.now_ms + self._failures.repair_ms(node), Kind.REPAIR, node)
 
     def _repair(self, node: int) -> None:
         assert self._failures is not None
         self.cluster.set_ready(node, None)
         self._tell({"at": self.now_ms, "event": Happened.NODE_READY, "node": node})
-        self._push(self.now_ms + self._failures.next_failure_ms(node), _Kind.FAIL, node)
+        self._agenda.push(self.now_ms + self._failures.next_failure_ms(node), Kind.FAIL, node)
         self.pending.capacity_came_free()
         self._dirty |= self.pending.count > 0

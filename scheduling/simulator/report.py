@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -16,8 +16,8 @@ _HOUR_MILLI_MS = 1000 * 3_600_000
 _WAITS = ("count", "mean_s", "p50_s", "p95_s", "p99_s", "max_s")
 
 
-def report_of(run: Replay, *, trace: str) -> dict[str, Any]:
-    """All figures of a finished run; unknown is null."""
+def report_of(run: Replay, *, trace: str, real_waits_ms: Sequence[int] = ()) -> dict[str, Any]:
+    """All figures of a finished run; unknown is null. `real_waits_ms` are those of the trace, to compare with."""
     whole, work = run.meter.whole, run.work
     names = {queue.queue: queue.name for queue in run.settings.policy.queues}
     waits = run.waits
@@ -41,6 +41,7 @@ def report_of(run: Replay, *, trace: str) -> dict[str, Any]:
         "utilisation": {"whole": _utilisation(whole), "while_arriving": _utilisation(run.meter.arriving)},
         "waits": {
             "all": percentiles(everything),
+            "in_reality": percentiles(real_waits_ms),
             "by_size": {n: percentiles(waits.by_size[n]) for n in SIZE_CLASSES if n in waits.by_size},
             "by_queue": {
                 names.get(queue, str(queue)): percentiles(waits.by_queue[queue])
@@ -74,7 +75,7 @@ def tables(report: Mapping[str, Any]) -> str:
     ]
     head += [_line(name, tuple(parts.values())) for name, parts in use.items()]
     waits = report["waits"]
-    rows = {"all": waits["all"]}
+    rows = {"all": waits["all"], "in reality": waits["in_reality"]}
     rows |= {f"{name} devices": found for name, found in waits["by_size"].items()}
     rows |= {f"queue {name}": found for name, found in waits["by_queue"].items()}
     rows |= {"image pull": waits["image_pull"], "after requeue": waits["after_requeue"]}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scheduling.engine.types import WHOLE_MILLI, EnginePolicy, ExpectedShape, NodeInfo
@@ -23,11 +23,18 @@ _MIB_PER_DEVICE = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Jobs are in order of submission; the policy is None where the trace has none."""
+    """Jobs are in order of submission; the policy is None where the trace has none. `waited_ms` is, by job, how long
+    it really waited, where the trace knows.
+    """
 
     nodes: Sequence[NodeInfo]
     jobs: Sequence[SimJob]
     policy: EnginePolicy | None = None
+    waited_ms: Mapping[int, int] = field(default_factory=dict)
+
+    def real_waits_ms(self) -> list[int]:
+        """Those of its jobs."""
+        return [self.waited_ms[job.job] for job in self.jobs if job.job in self.waited_ms]
 
     @property
     def first_ms(self) -> int:
@@ -50,7 +57,7 @@ def open_source(options: argparse.Namespace) -> Source:
         )
     if not source.nodes:
         raise TraceError(str(options.nodes_file or options.file), "holds no nodes", fix="check the file")
-    return Source(source.nodes, source.jobs[: options.jobs], source.policy)
+    return replace(source, jobs=source.jobs[: options.jobs])
 
 
 def _generated(options: argparse.Namespace) -> Source:
@@ -82,7 +89,7 @@ def _philly(options: argparse.Namespace) -> Source:
 
 def _history(options: argparse.Namespace) -> Source:
     found = history.read_history(_file(options))
-    return Source(found.nodes, found.sim_jobs(), found.policy)
+    return Source(found.nodes, found.sim_jobs(), found.policy, found.waited_ms())
 
 
 def _file(options: argparse.Namespace) -> Path:

@@ -24,7 +24,6 @@ class JobClass:
     request: Request
     median_s: int
     sigma: float = 1.0
-    image_mib: int = 0
     cpu_need_milli: int | None = None
     duty_ppm: int = PPM
     checkpoint_ms: int = 0
@@ -37,40 +36,43 @@ CLASSES = (
         "inference",
         30,
         INFERENCE,
-        Request(devices=1, device_compute_milli=250, shareable=True, cores=2, image="serve:1"),
+        Request(
+            devices=1, device_compute_milli=250, shareable=True, cores=2, image="serve:1", image_mib=8_000
+        ),
         7_200,
-        image_mib=8_000,
         duty_ppm=350_000,
     ),
     JobClass(
-        "ablation", 30, TRAINING, Request(devices=1, cores=8, image="train:1"), 3_600, 1.2, image_mib=12_000
+        "ablation",
+        30,
+        TRAINING,
+        Request(devices=1, cores=8, image="train:1", image_mib=12_000),
+        3_600,
+        1.2,
     ),
     JobClass(
         "starved-loader",
         10,
         TRAINING,
-        Request(devices=1, cores=4, read_bandwidth_mib_s=2_000, image="train:1"),
+        Request(devices=1, cores=4, read_bandwidth_mib_s=2_000, image="train:1", image_mib=12_000),
         5_400,
-        image_mib=12_000,
         cpu_need_milli=8_000,
     ),
     JobClass(
         "training",
         8,
         TRAINING,
-        Request(devices=4, cores=32, image="train:1"),
+        Request(devices=4, cores=32, image="train:1", image_mib=12_000),
         14_400,
         1.2,
-        image_mib=12_000,
         checkpoint_ms=1_800_000,
     ),
     JobClass(
         "large-training",
         2,
         TRAINING,
-        Request(devices=8, cores=64, image="train:1"),
+        Request(devices=8, cores=64, image="train:1", image_mib=12_000),
         28_800,
-        image_mib=12_000,
         checkpoint_ms=1_800_000,
     ),
     JobClass(
@@ -118,7 +120,6 @@ def generate(
             duration_ms=max(1000, int(run_s * 1000)),
             request=kind.request,
             team=1 + int(dice.integers(_TEAMS)),
-            image_mib=kind.image_mib,
             cpu_need_milli=kind.cpu_need_milli,
             duty_ppm=kind.duty_ppm,
             checkpoint_ms=kind.checkpoint_ms,

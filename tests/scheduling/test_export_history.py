@@ -54,8 +54,8 @@ def export(folder: Path, *, days: int = 7) -> Path:
 def test_what_is_written_can_be_read_and_run(past, tmp_path, capsys):
     found = read_history(export(tmp_path))
     assert [job.job for job in found.jobs] == [job.pk for job in past]
-    assert found.jobs[0].duration_ms == 600_000 and not found.jobs[0].running
-    assert found.jobs[1].running and 300_000 <= found.jobs[1].duration_ms < 400_000
+    assert found.jobs[0].duration_ms == 600_000
+    assert 300_000 <= found.jobs[1].duration_ms < 400_000
     assert found.jobs[2].duration_ms is None
     assert all(device.compute_booked_milli == 0 for node in found.nodes for device in node.devices)
     assert not any(cpu.booked for node in found.nodes for cpu in node.cpus)

@@ -16,7 +16,7 @@ from bench.data import data_file
 from bench.openb_lists import arrivals, arrived_at, load
 from scheduling.simulator.__main__ import main
 from tests.simulator.checking import check
-from tests.simulator.test_readers import NODES, PHILLY, PODS, write
+from tests.simulator.test_readers import NODES, PHILLY, PODS, a_history, past_job, write
 
 CLONE = Path(__file__).resolve().parents[2]
 
@@ -49,6 +49,20 @@ def test_traces_run_from_files(tmp_path, capsys):
     assert "3 completed" in run("--trace", "openb", str(pods), *where, capsys=capsys)
 
 
+def test_a_history_keeps_its_policy_but_for_the_weights_and_shows_its_real_waits(tmp_path, capsys):
+    past = a_history(tmp_path, past_job(1, duration_ms=60_000, waited_ms=4_000))
+    past.write_text(past.read_text().replace('"training"', '"learning"'))
+    weights = write(tmp_path, "scoring-weights:\n  fragmentation-penalty: 0.5\n", "weights.yaml")
+    options = ("--trace", "history", str(past), "--policy", str(weights), "--json")
+    found = json.loads(run(*options, capsys=capsys))
+    assert found["assumptions"]["weights_ppm"] == {"fragmentation-penalty": 500_000}
+    assert list(found["waits"]["by_queue"]) == ["learning"]
+    assert found["waits"]["in_reality"]["p99_s"] == 4.0
+    with pytest.raises(SystemExit):
+        main(["--trace", "history", str(past), "--preset", "sample"])
+    assert "a history brings weights of its own" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -59,6 +73,7 @@ def test_traces_run_from_files(tmp_path, capsys):
         (["--valley", "ten-eight"], "write it like 22:00-08:00"),
         (["--valley", "22:00-08:00", "--time-zone", "Nowhere"], "no time zone"),
         (["--policy", "absent.yaml"], "absent.yaml: cannot be read"),
+        (["--policy", "absent.yaml", "--preset", "packing"], "--policy brings weights of its own"),
         (["--cluster", "8"], "--cluster"),
         (["--cycle-s", "nan"], "--cycle-s"),
         (["--hours", "0"], "--hours"),

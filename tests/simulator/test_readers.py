@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from scheduling.engine.types import Request, Term
-from scheduling.simulator.policy import PRESETS, read_policy
+from scheduling.simulator.policy import PRESETS, preset, read_policy
 from scheduling.simulator.traces import history, openb, philly
 from scheduling.simulator.traces.errors import TraceError
 from tests.simulator.runs import nodes
@@ -148,7 +149,8 @@ def a_history(folder: Path, *lines: str) -> Path:
 
 def read_policy_sample(folder: Path):
     weights = "".join(f"    {term.value}: {ppm / 1_000_000}\n" for term, ppm in PRESETS["sample"].items())
-    return read_policy(write(folder, f"scheduler:\n  scoring-weights: # sum 1\n{weights}  cpu-policy: x\n"))
+    text = f"scheduler:\n  scoring-weights: # sum 1\n{weights}  cpu-policy: x\n"
+    return read_policy(write(folder, text), preset("packing"))
 
 
 def past_job(number: int, **more) -> str:
@@ -158,8 +160,9 @@ def past_job(number: int, **more) -> str:
 
 def test_a_history_reads_back_and_leaves_out_what_never_ran(tmp_path):
     found = history.read_history(
-        a_history(tmp_path, past_job(1, duration_ms=5), past_job(2, duration_ms=6), past_job(3))
+        a_history(tmp_path, past_job(1, duration_ms=5), past_job(2, duration_ms=6, waited_ms=7), past_job(3))
     )
+    assert found.waited_ms() == {2: 7}
     assert [j.job for j in found.sim_jobs()] == [2, 1]
     assert found.nodes == nodes(1) and len(found.jobs) == 3
     assert found.policy.weights_ppm == PRESETS["sample"]
@@ -169,6 +172,7 @@ def test_a_history_reads_back_and_leaves_out_what_never_ran(tmp_path):
     ("line", "problem"),
     [
         (past_job(1, duration_ms=-5), "HistoryJob.duration_ms.*out of range"),
+        (past_job(1, waited_ms=-1), "HistoryJob.waited_ms.*out of range"),
         (past_job(1, duty_ppm=1_000_001), "HistoryJob.duty_ppm.*out of range"),
         (past_job(1) + past_job(1), "line 5, column 'job': 1 stands twice"),
         (past_job(1, replicas=0), "HistoryJob.replicas.*out of range"),
@@ -196,7 +200,7 @@ def test_a_policy_is_weights_or_the_engines_json(tmp_path):
     sample = read_policy_sample(tmp_path)
     assert sample.weights_ppm == PRESETS["sample"]
     again = write(tmp_path, history.line("policy", sample)[len('{"policy":') : -2], "policy.json")
-    assert read_policy(again) == sample
+    assert read_policy(again, preset("packing")) == sample
 
 
 @pytest.mark.parametrize(
@@ -213,9 +217,10 @@ def test_a_policy_is_weights_or_the_engines_json(tmp_path):
 )
 def test_a_bad_policy_is_refused(tmp_path, text, problem):
     with pytest.raises(TraceError, match=problem):
-        read_policy(write(tmp_path, text))
+        read_policy(write(tmp_path, text), preset("sample"))
 
 
-def test_the_weights_of_a_document_start_with_fragmentation_in_force(tmp_path):
-    found = read_policy(write(tmp_path, "scoring-weights:\n  fragmentation-penalty: 0.5\n"))
-    assert found.weights_ppm == {Term.FRAGMENTATION: 500_000}
+def test_the_weights_of_a_document_replace_weights_and_nothing_else(tmp_path):
+    beside = replace(preset("sample"), queues=(), precheck_num=7, high_bandwidth_node_sets=("fast",))
+    found = read_policy(write(tmp_path, "scoring-weights:\n  fragmentation-penalty: 0.5\n"), beside)
+    assert found == replace(beside, weights_ppm={Term.FRAGMENTATION: 500_000})

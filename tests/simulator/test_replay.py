@@ -22,7 +22,7 @@ def crooked(seed: int, *, order: Order, fails: bool, slow: bool):
     return replay(
         jobs,
         on=nodes(2, devices=4, cores=20),
-        hardware=Hardware(read_mib_s=3_000 if slow else None),
+        hardware=Hardware(read_mib_s=3_000 if slow else None, read_is_told=seed % 2 == 0),
         order=order,
         seed=seed,
         cycle_ms=seed % 3 * 20_000,
@@ -42,6 +42,8 @@ def test_nothing_is_booked_twice_and_work_is_conserved(seed, order, fails, slow)
     assert len(found.finished) == run.work.completed
     assert run.work.completed + run.pending.count + len(run.running) == run.work.submitted
     assert run.cluster.totals.booked_milli == 0 or run.running
+    # Nothing goes on after the last thing that happened, but for one more look at what waits.
+    assert 0 <= run.now_ms - log[-1]["at"] <= (run.settings.cycle_ms if run.pending.count else 0)
 
 
 @settings(max_examples=3, deadline=None, derandomize=True)
@@ -96,15 +98,27 @@ def test_starved_cores_halve_the_speed_as_the_formula_says():
 def test_readers_of_one_node_share_its_bandwidth_and_speed_up_when_one_leaves():
     reads = Request(devices=1, cores=1, read_bandwidth_mib_s=1000)
     jobs = [job(1, request=reads, run_ms=HOUR_MS), job(2, request=reads, run_ms=2 * HOUR_MS)]
-    _, log = replay(jobs, on=nodes(1), hardware=Hardware(read_mib_s=1000))
+    run, log = replay(jobs, on=nodes(1), hardware=Hardware(read_mib_s=1000, read_is_told=False))
     ends = {e["job"]: e["at"] for e in log if e["event"] == "end"}
     assert ends == {1: 2 * HOUR_MS, 2: 3 * HOUR_MS}
+    # The end that job 2 would have had beside job 1 is no part of the run.
+    assert run.meter.whole.span_ms == run.now_ms == 3 * HOUR_MS
     assert check(log).problems == []
 
 
+def test_readers_wait_for_one_another_where_the_engine_knows_the_bandwidth():
+    reads = Request(devices=1, cores=1, read_bandwidth_mib_s=1000)
+    run, log = replay(
+        [job(1, request=reads), job(2, request=reads)], on=nodes(1), hardware=Hardware(read_mib_s=1000)
+    )
+    assert [e["ppm"] for e in log if e["event"] == "speed"] == [PPM, PPM]
+    assert run.now_ms == 2 * HOUR_MS
+    assert run.meter.whole.false_shortage_ms == HOUR_MS
+
+
 def test_an_image_is_pulled_once_per_node_and_the_pull_is_part_of_the_account():
-    image = Request(devices=1, cores=1, image="train:1")
-    jobs = [job(n, at_ms=n * 2 * HOUR_MS, request=image, image_mib=2000) for n in (0, 1)]
+    image = Request(devices=1, cores=1, image="train:1", image_mib=2000)
+    jobs = [job(n, at_ms=n * 2 * HOUR_MS, request=image) for n in (0, 1)]
     run, _ = replay(jobs, on=nodes(1), hardware=Hardware(pull_mib_s=100))
     assert list(run.waits.pulls) == [20_000, 0]
 
@@ -126,6 +140,17 @@ def test_an_impossible_job_neither_runs_nor_keeps_the_run_alive():
     assert (run.work.completed, run.pending.count) == (1, 1)
     assert report_of(run, trace="t")["waits"]["still_waiting"]["max_s"] == 3600.0
     assert run.meter.whole.false_shortage_ms == 0
+
+
+def test_an_impossible_job_does_not_keep_failures_and_repairs_going():
+    run, log = replay([job(1, devices=64), job(2)], failures=FailureModel(mtbf_h=0.5, repair_h=5))
+    assert (run.work.completed, run.pending.count) == (1, 1)
+    assert check(log).problems == []
+
+
+def test_requests_that_nobody_waits_with_are_forgotten():
+    run, _ = replay([job(n, at_ms=n, cores=1 + n % 3) for n in range(9)] + [job(9, at_ms=9, devices=64)])
+    assert [len(group.jobs) for group in run.pending.waiting_groups()] == [1]
 
 
 def test_two_half_free_nodes_are_a_false_shortage():

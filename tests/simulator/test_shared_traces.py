@@ -55,4 +55,4 @@ def test_half_a_day_of_philly_runs_clean_and_fifo_waits_longer():
 
 def test_the_sample_document_gives_the_sample_weights():
     path = data_file(None, "policy", "hybrid-scheduler.yaml")
-    assert read_policy(path).weights_ppm == preset("sample").weights_ppm
+    assert read_policy(path, preset("packing")).weights_ppm == preset("sample").weights_ppm

@@ -84,6 +84,14 @@ def test_it_starts_early_on_an_idle_cluster_and_at_its_latest_start_on_a_busy_on
     assert starts([*busy, late])[4] == noon + HOUR_MS
 
 
+def test_a_run_ends_with_its_last_job_whatever_the_window_does_later():
+    noon = ms("2026-01-15T12:00")
+    late = job(1, at_ms=noon, deferrable=True, latest_start_ms=noon + 48 * HOUR_MS)
+    run, log = replay([late], on=nodes(1), valley=BERLIN)
+    assert run.now_ms == log[-1]["at"] == noon + HOUR_MS + 1_800_000
+    assert run.meter.whole.span_ms == HOUR_MS + 1_800_000
+
+
 def test_once_the_cluster_gets_idle_the_half_hour_begins():
     noon = ms("2026-01-15T12:00")
     busy = [job(n, at_ms=noon, run_ms=HOUR_MS) for n in (1, 2, 3)]

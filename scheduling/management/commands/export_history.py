@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from pathlib import Path
@@ -15,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from controlplane.base import clock
 from queues.models import Job
 from queues.spec import decode_spec
-from scheduling.engine.types import NodeInfo
+from scheduling.engine.emptying import emptied
 from scheduling.models import Placement
 from scheduling.policy_bridge import lasting_policy
 from scheduling.requests import request_of
@@ -27,7 +26,9 @@ _CHUNK = 2000
 
 
 class Command(BaseCommand):
-    """Names no people, teams, jobs or commands: numbers, shapes, node and model names, and times."""
+    """Names no people, teams, jobs or commands. Besides numbers and times it holds the names of nodes, node sets,
+    device models, labels, images, data sets and queues.
+    """
 
     help = "Write nodes, policy and the jobs submitted in the last N days as JSON lines."
 
@@ -59,34 +60,12 @@ def _lines(since: datetime, until: datetime) -> Iterator[str]:
     yield line("head", head)
     yield line("policy", lasting_policy())
     for info in load_nodes():
-        yield line("node", _empty(info))
+        yield line("node", emptied(info))
     jobs = Job.objects.filter(submitted_at__gte=since, submitted_at__lte=until).order_by("submitted_at", "id")
     rows = jobs.iterator(chunk_size=_CHUNK)
     chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
     for job in chain.from_iterable(_history(chunk, until) for chunk in chunks):
         yield line("job", job)
-
-
-def _empty(info: NodeInfo) -> NodeInfo:
-    """The node ready and without bookings, foreign use or heat of the moment; broken devices stay broken."""
-    return replace(
-        info,
-        not_ready=None,
-        memory_booked_mib=0,
-        read_bandwidth_booked_mib_s=0,
-        measured_mw=None,
-        cpus=tuple(replace(cpu, booked=False) for cpu in info.cpus),
-        devices=tuple(
-            replace(
-                device,
-                memory_booked_mib=0,
-                memory_used_mib=None,
-                compute_booked_milli=0,
-                foreign_mib=0,
-            )
-            for device in info.devices
-        ),
-    )
 
 
 def _history(jobs: Sequence[Job], until: datetime) -> Iterator[HistoryJob]:
@@ -102,7 +81,6 @@ def _history(jobs: Sequence[Job], until: datetime) -> Iterator[HistoryJob]:
             request=request_of(decode_spec(job.spec)),
             duration_ms=None if run is None else _ms_between(run[0], run[1] or until),
             waited_ms=None if job.started_at is None else _ms_between(job.submitted_at, job.started_at),
-            running=run is not None and run[1] is None,
         )
 
 

@@ -41,8 +41,7 @@ class HistoryHead:
 @dataclass(frozen=True, slots=True)
 class HistoryJob:
     """One job that was submitted in that time. `duration_ms` is how long its last attempt ran, None
-    when it never ran; with `running` it had not ended, and may run longer. `waited_ms` is how long it really
-    waited. Measured facts are None when nobody measured them.
+    when it never ran; `waited_ms` is how long it really waited. Measured facts are None when nobody measured them.
     """
 
     job: int
@@ -53,8 +52,6 @@ class HistoryJob:
     request: Request
     duration_ms: int | None = None
     waited_ms: int | None = None
-    running: bool = False
-    image_mib: int | None = None
     cpu_need_milli: int | None = None
     duty_ppm: int | None = None
     replicas: int = 1
@@ -75,6 +72,10 @@ class History:
         """Jobs with a known run time, in order of submission; the others cannot be replayed."""
         known = [job for job in self.jobs if job.duration_ms is not None]
         return [_sim_job(job) for job in sorted(known, key=lambda j: (j.submitted_ms, j.job))]
+
+    def waited_ms(self) -> dict[int, int]:
+        """How long the jobs really waited, as far as it is known."""
+        return {job.job: job.waited_ms for job in self.jobs if job.waited_ms is not None}
 
 
 def line(key: str, value: object) -> str:
@@ -153,8 +154,8 @@ def _checked(path: Path, each: _Line) -> HistoryJob:
     job = _read(path, each, HistoryJob)
     problems = {
         "duration_ms": (job.duration_ms or 0) < 0,
+        "waited_ms": (job.waited_ms or 0) < 0,
         "submitted_ms": job.submitted_ms < 0,
-        "image_mib": (job.image_mib or 0) < 0,
         "cpu_need_milli": (job.cpu_need_milli or 0) < 0,
         "duty_ppm": not 0 <= (job.duty_ppm or 0) <= PPM,
         "replicas": not 1 <= job.replicas <= _MOST_REPLICAS,
@@ -175,7 +176,6 @@ def _sim_job(job: HistoryJob) -> SimJob:
         request=job.request,
         team=job.team,
         priority=job.priority,
-        image_mib=job.image_mib or 0,
         cpu_need_milli=job.cpu_need_milli,
         duty_ppm=PPM if job.duty_ppm is None else job.duty_ppm,
         replicas=job.replicas,
