@@ -34,20 +34,27 @@ def weaknesses(password: str, user: User | None = None) -> list[str]:
 def change_own_password(request: Request, user: User, *, current: str, new: str, revoke_tokens: bool) -> int:
     """A new password for who knows the old one; all other sessions end. How many tokens were revoked."""
     _count_attempt(request, user)
-    if not user.check_password(current):
+    weak = weaknesses(new, user)
+    with transaction.atomic():
+        # Of two changes at once the second is judged by what the first one set.
+        stored = User.objects.select_for_update().get(pk=user.pk)
+        knows = stored.check_password(current)
+        if knows and not weak:
+            return _set_own_password(request, stored, new, revoke_tokens=revoke_tokens)
+    if not knows:
         record(request, "password-change-failed", target=user)
         raise invalid("current", Fault.WRONG_PASSWORD)
-    weak = weaknesses(new, user)
-    if weak:
-        errors = [FieldError("new", Fault.WEAK_PASSWORD, message) for message in weak]
-        raise Problem(400, "invalid", errors=errors)
+    errors = [FieldError("new", Fault.WEAK_PASSWORD, message) for message in weak]
+    raise Problem(400, "invalid", errors=errors)
+
+
+def _set_own_password(request: Request, user: User, new: str, *, revoke_tokens: bool) -> int:
     user.set_password(new)
-    with transaction.atomic():
-        user.save(update_fields=["password"])
-        revoked = revoke_all_tokens(user) if revoke_tokens else 0
-        record(request, "password-change", target=user, details={"tokens_revoked": revoked})
-        # The sessions of the old password are void; the caller's own goes on under a new key.
-        update_session_auth_hash(request._request, user)
+    user.save(update_fields=["password"])
+    revoked = revoke_all_tokens(user) if revoke_tokens else 0
+    record(request, "password-change", target=user, details={"tokens_revoked": revoked})
+    # The sessions of the old password are void; the caller's own goes on under a new key.
+    update_session_auth_hash(request._request, user)
     return revoked
 
 
