@@ -7,13 +7,13 @@ import os
 from celery import Celery, signals
 from kombu.entity import Queue
 
+from controlplane.base.broker import KEY_PREFIX, QUEUES
 from inventory.silence import PROBE_INTERVAL_S
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 app = Celery("headrace")
 
-QUEUES = ("cycle", "upkeep", "remote", "replay")
 TICKS = ("cycle", "upkeep")
 ROUTES = {
     "scheduling.tasks.run_cycle": "cycle",
@@ -45,7 +45,7 @@ app.conf.update(
         "socket_connect_timeout": 0.5,
         "socket_timeout": 0.8,
         "max_retries": 0,
-        "global_keyprefix": "headrace.",
+        "global_keyprefix": KEY_PREFIX,
     },
     broker_connection_max_retries=None,
     task_publish_retry=False,

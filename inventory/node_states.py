@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
+
 from controlplane.alerts.models import Severity
 from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
@@ -17,6 +19,8 @@ CLAIM_ALERT = "identity-claimed"
 RESTORED_ALERT = "restored-backup"
 # Why a simulated node is in maintenance while nothing simulates it; its next report ends that.
 NOT_SIMULATED = "not-simulated"
+# What `is_resting` says, for queries.
+RESTING = Q(simulated=True, state=NodeState.MAINTENANCE, state_reason=NOT_SIMULATED)
 
 
 def heard_from(node: Node) -> None:

@@ -11,6 +11,9 @@ from controlplane.base import clock
 log = structlog.get_logger(__name__)
 
 PAUSE_S = 2.0
+# The broker's queues, each a list under the prefix and its name.
+QUEUES = ("cycle", "upkeep", "remote", "replay")
+KEY_PREFIX = "headrace."
 
 
 class Breaker:

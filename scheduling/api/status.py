@@ -28,8 +28,10 @@ class WallSerializer(serializers.Serializer):
 
 class CycleStatusSerializer(serializers.Serializer):
     """The scheduler in the last hour. A cycle is a look that found waiting jobs; `looks_1h` counts those that found
-    none, too. `skipped_1h`: looks that came to nothing (lease lost, an error). `cpu_percent` is of one core,
-    `cache_hit_percent` the share of scores (one per shape and node) that were still right.
+    none, too. `skipped_1h`: looks that came to nothing (lease lost, an error). `decisions_per_s` counts
+    what was decided per second of cycle time: jobs placed or to be decided anew, and shapes refused, not the jobs
+    that a refused shape answers for. `cpu_percent` is of one core, `cache_hit_percent` the share of scores (one per
+    shape and node) that were still right.
     """
 
     last = LastCycleSerializer(allow_null=True)

@@ -10,27 +10,31 @@ from django.db.models import Count
 from redis.exceptions import RedisError
 
 from controlplane.base import clock
+from controlplane.base.broker import KEY_PREFIX, QUEUES
 from inventory import streams
 from inventory.models import Node, NodeState
+from inventory.node_states import RESTING
 from scheduling.models import Cycle
 
 WINDOW = timedelta(hours=1)
 MIB = 1 << 20
-# The lists of the broker, as controlplane.celery names and prefixes them.
-QUEUES = ("cycle", "upkeep", "remote", "replay")
-BROKER_PREFIX = "headrace."
 
 CYCLES = """
 SELECT count(*), avg(wall_ms), percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY wall_ms),
-       sum(considered), sum(wall_ms), sum(cpu_ms), sum(cache_hits), sum(cache_lookups)
+       sum(placed + refused + stale), sum(wall_ms), sum(cpu_ms), sum(cache_hits), sum(cache_lookups)
 FROM scheduling_cycle WHERE finished_at >= %(since)s
 """
-# The time between the last look of one minute and the first of the next counts, and the time since the last of all.
+# The time between the last look of one minute and the first of the next counts, also when the former is older than
+# the window, and the time since the last of all.
 PULSES = """
-SELECT sum(looks), sum(skipped), max(greatest(longest_gap_ms, between_ms, 0)),
+SELECT sum(looks) FILTER (WHERE lately), sum(skipped) FILTER (WHERE lately),
+       max(greatest(longest_gap_ms, between_ms, 0)) FILTER (WHERE lately),
        extract(epoch FROM clock_timestamp() - max(last_at)) * 1000
-FROM (SELECT *, extract(epoch FROM first_at - lag(last_at) OVER (ORDER BY minute)) * 1000 AS between_ms
-      FROM scheduling_pulse WHERE minute >= %(since)s) AS pulses
+FROM (SELECT *, minute >= %(since)s AS lately,
+             extract(epoch FROM first_at - lag(last_at) OVER (ORDER BY minute)) * 1000 AS between_ms
+      FROM scheduling_pulse
+      WHERE minute >= coalesce((SELECT max(minute) FROM scheduling_pulse WHERE minute < %(since)s), %(since)s)
+     ) AS pulses
 """
 DATABASE = "SELECT pg_database_size(current_database()), current_setting('server_version')"
 
@@ -52,7 +56,7 @@ def cycle_status() -> dict[str, Any]:
     since = {"since": clock.now() - WINDOW}
     with connection.cursor() as cursor:
         cursor.execute(CYCLES, since)
-        count, mean, marks, considered, wall_ms, cpu_ms, hits, lookups = cursor.fetchone()
+        count, mean, marks, decided, wall_ms, cpu_ms, hits, lookups = cursor.fetchone()
         cursor.execute(PULSES, since)
         looks, skipped, gap_ms, quiet_ms = cursor.fetchone()
     p50, p95, p99 = (None if mark is None else round(mark, 1) for mark in marks or (None,) * 3)
@@ -62,7 +66,7 @@ def cycle_status() -> dict[str, Any]:
         "looks_1h": looks or 0,
         "count_1h": count,
         "wall_ms": {"count": count, "mean": _rounded(mean), "p50": p50, "p95": p95, "p99": p99},
-        "decisions_per_s": _rounded(considered * 1000 / wall_ms) if wall_ms else None,
+        "decisions_per_s": _rounded(decided * 1000 / wall_ms) if wall_ms else None,
         "cache_hit_percent": _rounded(hits * 100 / lookups) if lookups else None,
         "cpu_percent": None if cpu_ms is None else round(float(cpu_ms) / WINDOW.total_seconds() / 10, 3),
         "skipped_1h": skipped or 0,
@@ -88,7 +92,7 @@ def worker_queues() -> list[dict[str, Any]]:
     try:
         pipe = streams.client().pipeline(transaction=False)
         for name in QUEUES:
-            pipe.llen(f"{BROKER_PREFIX}{name}")
+            pipe.llen(f"{KEY_PREFIX}{name}")
         waiting: list[int | None] = pipe.execute()
     except (RedisError, OSError):
         waiting = [None] * len(QUEUES)
@@ -96,10 +100,13 @@ def worker_queues() -> list[dict[str, Any]]:
 
 
 def agents() -> dict[str, Any]:
-    """Agents that report, those that fell silent, and the versions that were last seen."""
-    states = dict(Node.objects.order_by().values_list("state").annotate(n=Count("id")))
+    """Agents that report, those that fell silent, and the versions that were last seen; nodes of a demo that does not
+    run have none.
+    """
+    expected = Node.objects.exclude(RESTING).order_by()
+    states = dict(expected.values_list("state").annotate(n=Count("id")))
     silent = states.get(NodeState.SILENT, 0) + states.get(NodeState.LOST, 0)
-    rows = Node.objects.exclude(agent_version="").order_by().values_list("agent_version")
+    rows = expected.exclude(agent_version="").values_list("agent_version")
     versions = rows.annotate(n=Count("id")).order_by("agent_version")
     return {
         "online": sum(states.values()) - silent - states.get(NodeState.ENROLLED, 0),

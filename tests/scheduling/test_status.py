@@ -14,6 +14,7 @@ from controlplane.base import clock
 from controlplane.base.locks import LeaseLost
 from inventory import streams
 from inventory.models import NodeState
+from inventory.node_states import NOT_SIMULATED
 from scheduling import cycle
 from scheduling.models import Cycle, Pulse
 from scheduling.selectors import status
@@ -40,7 +41,7 @@ def past_cycles(*walls_ms: int) -> None:
     for wall_ms in walls_ms:
         Cycle.objects.create(
             fencing_token=1, finished_at=now, wall_ms=wall_ms, cpu_ms=wall_ms // 2, considered=10, placed=1,
-            cache_hits=3, cache_lookups=4,
+            refused=1, stale=1, cache_hits=3, cache_lookups=4,
         )  # fmt: skip
     Cycle.objects.create(fencing_token=1, finished_at=now - timedelta(hours=2), wall_ms=9999)
     Cycle.objects.create(fencing_token=1)
@@ -51,7 +52,7 @@ def test_the_cycles_of_the_last_hour_are_summed_up(api):
     found = api.get("/api/v1/status").json()["cycle"]
     assert found["wall_ms"] == {"count": 100, "mean": 50.5, "p50": 50.5, "p95": 95.0, "p99": 99.0}
     assert found["count_1h"] == 100 and found["cache_hit_percent"] == 75.0
-    assert found["decisions_per_s"] == 198.0 and found["cpu_percent"] == 0.069
+    assert found["decisions_per_s"] == 59.4 and found["cpu_percent"] == 0.069
     assert found["last"]["wall_ms"] == 9999
 
 
@@ -96,6 +97,20 @@ def test_the_longest_gap_spans_minutes_and_reaches_to_now():
     assert status.cycle_status()["longest_gap_s"] == pytest.approx(419, abs=0.01)
 
 
+def test_a_silence_is_told_however_long_it_is():
+    now = clock.now()
+    for ago_h in (6, 4):
+        at = now - timedelta(hours=ago_h)
+        Pulse.objects.create(minute=at, looks=7, skipped=1, first_at=at, last_at=at, longest_gap_ms=9)
+    found = status.cycle_status()
+    assert found["longest_gap_s"] == pytest.approx(4 * 3600, abs=30)
+    assert (found["looks_1h"], found["skipped_1h"]) == (0, 0)
+    Pulse.objects.create(minute=now, looks=1, first_at=now, last_at=now)
+    found = status.cycle_status()
+    assert found["longest_gap_s"] == pytest.approx(4 * 3600, abs=30), "it ended within the hour"
+    assert found["looks_1h"] == 1
+
+
 def test_scores_that_are_still_right_are_hits(user):
     for _ in range(4):
         make.make_node()
@@ -108,11 +123,28 @@ def test_scores_that_are_still_right_are_hits(user):
     assert 0 < second.cache_hits < second.cache_lookups
 
 
+def test_scores_are_counted_where_they_are_made(user):
+    """The nodes that are there now say nothing of the nodes that were there when a score was made."""
+    nodes = [make.make_node() for _ in range(4)]
+    worker = cycle.Worker()
+    make.make_job(user, resources={"devices": 1})
+    make.run_cycle(worker)
+    for node in nodes[1:]:
+        node.delete()
+    make.make_job(user, resources={"devices": 2})
+    make.run_cycle(worker)
+    _first, second = Cycle.objects.order_by("pk")
+    assert 0 <= second.cache_hits <= second.cache_lookups <= 4
+
+
 def test_agents_database_and_broker(api):
     make.make_node(agent_version="0.1.0")
     make.make_node(agent_version="0.1.0", state=NodeState.SILENT)
     make.make_node(agent_version="0.2.0", state=NodeState.LOST)
     make.make_node(state=NodeState.ENROLLED)
+    make.make_node(
+        agent_version="0.3.0", simulated=True, state=NodeState.MAINTENANCE, state_reason=NOT_SIMULATED
+    )
     found = api.get("/api/v1/status").json()
     assert found["agents"] == {
         "online": 1,
