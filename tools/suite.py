@@ -13,7 +13,6 @@ from tools.venv import Profile, ensure_venv
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
 WORKERS = 2
 PURE_CASES = 5
-QUICK_CASES, DEEP_CASES = 10, 5000
 
 
 def test(arguments: list[str]) -> int:

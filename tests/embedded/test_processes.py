@@ -49,8 +49,8 @@ from typing import Any
 from controlplane.embedded.processes import ChildSpec, start_child
 child = start_child(ChildSpec(name='x', argv=(sys.executable, '-c', 'import time; time.sleep(600)'), log=Path({log!r})))
 print(child.pid, flush=True)
-# Only once it runs what was asked for it is on its leash.
-while Path(f"/proc/{{child.pid}}/comm").read_text().strip() == "setpriv":
+# Only once it runs what was asked for it is on its leash; a name in /proc/PID/comm comes too late to tell.
+while not Path(f"/proc/{{child.pid}}/cmdline").read_bytes().startswith(sys.executable.encode()):
     time.sleep(0.01)
 os.kill(os.getpid(), 9)
 """
