@@ -9,15 +9,23 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import connection
+from django.db.models import F
 
 from controlplane.base import clock
-from queues.models import JobStatus
 from scheduling.engine.estimate import Release, estimate_start
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, PendingJob, SliceChoice
 from scheduling.models import LIVE_PHASES, Placement
 
 HISTORY = timedelta(days=14)
+# What an end is made of: a job's whole row has its environment and command, which nobody asks for here.
+COLUMNS = ("job", "node", "running_at", "assigned_at", "cpus", "host_memory_mib", "read_bandwidth_mib_s")
+OF_THE_JOB = {
+    "time_limit_s": F("job__spec__time_limit_s"),
+    "team": F("job__team_id"),
+    "queue": F("job__queue_id"),
+    "name": F("job__name"),
+}
 # The middle one of how long jobs of this team, queue and name ran until they succeeded.
 RUN_TIMES = """
 SELECT job.team_id, job.queue_id, job.name,
@@ -25,7 +33,7 @@ SELECT job.team_id, job.queue_id, job.name,
 FROM queues_job AS job
 JOIN unnest(%(teams)s::bigint[], %(queues)s::bigint[], %(names)s::text[]) AS wanted (team_id, queue_id, name)
   USING (team_id, queue_id, name)
-WHERE job.finished_at >= %(since)s AND job.status = %(status)s AND job.started_at IS NOT NULL
+WHERE job.status = 'succeeded' AND job.finished_at >= %(since)s AND job.started_at IS NOT NULL
 GROUP BY 1, 2, 3
 """
 Kind = tuple[int, int, str]
@@ -71,30 +79,30 @@ def expected_ends() -> list[ExpectedEnd]:
     """The placements whose end is known, in order of id: its time limit, else how long such jobs usually run. One that
     runs longer than they do is not known.
     """
-    live = Placement.objects.filter(phase__in=LIVE_PHASES).select_related("job").defer("job__shape")
-    placements = list(live.prefetch_related("slices").order_by("pk"))
-    unlimited = [one for one in placements if one.job.spec.get("time_limit_s") is None]
-    usual = _usual_run_times({_kind(one) for one in unlimited}) if unlimited else {}
+    live = Placement.objects.filter(phase__in=LIVE_PHASES).only(*COLUMNS).order_by("pk")
+    placements: list[Any] = list(live.annotate(**OF_THE_JOB).prefetch_related("slices"))
+    unlimited = {_kind(one) for one in placements if one.time_limit_s is None}
+    usual = _usual_run_times(unlimited) if unlimited else {}
     found = (_end(one, usual, clock.now()) for one in placements)
     return [end for end in found if end is not None]
 
 
-def _kind(placement: Placement) -> Kind:
-    return placement.job.team_id, placement.job.queue_id, placement.job.name
+def _kind(placement: Any) -> Kind:
+    return placement.team, placement.queue, placement.name
 
 
 def _usual_run_times(kinds: Iterable[Kind]) -> Mapping[Kind, timedelta]:
     teams, queues, names = zip(*sorted(kinds), strict=True)
     wanted = {"teams": list(teams), "queues": list(queues), "names": list(names)}
-    params: dict[str, Any] = {**wanted, "since": clock.now() - HISTORY, "status": JobStatus.SUCCEEDED}
+    params: dict[str, Any] = {**wanted, "since": clock.now() - HISTORY}
     with connection.cursor() as cursor:
         cursor.execute(RUN_TIMES, params)
         return {(t, q, n): timedelta(seconds=float(ran)) for t, q, n, ran in cursor.fetchall()}
 
 
-def _end(placement: Placement, usual: Mapping[Kind, timedelta], now: datetime) -> ExpectedEnd | None:
+def _end(placement: Any, usual: Mapping[Kind, timedelta], now: datetime) -> ExpectedEnd | None:
     started = placement.running_at or placement.assigned_at
-    limit_s, usually = placement.job.spec.get("time_limit_s"), usual.get(_kind(placement))
+    limit_s, usually = placement.time_limit_s, usual.get(_kind(placement))
     if limit_s is not None:
         return _expected(placement, started + timedelta(seconds=limit_s), Basis.TIME_LIMIT)
     if usually is not None and started + usually > now:

@@ -13,6 +13,7 @@ from scheduling.engine.changes import Change
 from scheduling.engine.types import NearMiss, ReasonCode, Refusal, Request
 
 GIB = 1024
+KILO_ABOVE_W = 10_000
 Text = str | Promise
 
 # What a filter asks, as the name of its step.
@@ -160,6 +161,9 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     "paused": _("The cluster is paused; nothing new is started."),
     "queue-paused": _("Its queue is paused; none of its jobs are started."),
     "fits-now": _("There is room now: the job starts when the scheduler looks next."),
+    "caps-not-enforced": _(
+        "Quotas are shown but do not hold jobs back yet: another quota changes no decision."
+    ),
     "placed": _("Placed on %(node)s, the best of %(candidates)s nodes that could take it."),
     "placed-only": _("Placed on %(node)s, the only node that could take it."),
 }
@@ -218,6 +222,12 @@ def memory_text(mib: int) -> str:
     return f"{tenths // 10}.{tenths % 10} GiB" if tenths % 10 else f"{tenths // 10} GiB"
 
 
+def power_text(milliwatts: int) -> str:
+    """Power for people: W, from 10,000 W up kW."""
+    watts = milliwatts / 1000
+    return f"{watts:g} W" if watts < KILO_ABOVE_W else f"{watts / 1000:g} kW"
+
+
 def count_text(count: int) -> str:
     """A small count as a word."""
     return str(COUNT_WORDS.get(count, count))
@@ -270,7 +280,7 @@ def _amount(code: ReasonCode, number: int) -> str:
         case "MiB":
             return memory_text(number)
         case "mW":
-            return f"{number / 1000:g} W"
+            return power_text(number)
         case _:
             return str(number)
 

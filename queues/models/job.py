@@ -106,6 +106,12 @@ class Job(models.Model):
             models.Index(fields=["status", "-id"], name="job_status_recent"),
             models.Index(fields=["started_at"], condition=Q(started_at__isnull=False), name="job_started"),
             models.Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="job_finished"),
+            # How long jobs of one kind usually run.
+            models.Index(
+                fields=["team", "queue", "name", "finished_at"],
+                condition=Q(status=JobStatus.SUCCEEDED),
+                name="job_run_times",
+            ),
         ]
 
 

@@ -197,15 +197,15 @@ class FittingJobSerializer(serializers.Serializer):
 
 
 class LargestSerializer(serializers.Serializer):
-    """The largest request that fits: of the device's memory alone on it and beside others (null when its size is
-    unknown) and of its compute, and of the cores and memory that its node has left.
+    """The largest request that fits: of the device's memory alone on it and beside others and of its compute, and of
+    the cores and memory that its node has left; memory is null when its size is unknown.
     """
 
     alone_mib = serializers.IntegerField(allow_null=True)
     shared_mib = serializers.IntegerField(allow_null=True)
     compute_milli = serializers.IntegerField()
     cores = serializers.IntegerField()
-    host_memory_mib = serializers.IntegerField()
+    host_memory_mib = serializers.IntegerField(allow_null=True)
 
 
 class FitsSerializer(serializers.Serializer):

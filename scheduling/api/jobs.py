@@ -108,7 +108,7 @@ class SubmitView(APIView):
         submission = Submission(signed_in(request), request.data, request.headers.get("Idempotency-Key"))
         if _wants_dry_run(request):
             accepted = accept(submission)
-            found = dry_run(accepted.spec, queue=accepted.queue.pk, team=accepted.team.pk)
+            found = dry_run(accepted.spec, signed_in(request), queue=accepted.queue.pk, team=accepted.team.pk)
             return Response(DryRunSerializer(found).data)
         job = submit(submission).job
         return Response(
@@ -159,7 +159,8 @@ class ExplainView(APIView):
 
     @extend_schema(operation_id="job_explain", responses=ExplainSerializer)
     def get(self, request: Request, job_id: int) -> Response:
-        return Response(ExplainSerializer(explain_job(find_job(request, job_id))).data)
+        found = explain_job(find_job(request, job_id), signed_in(request))
+        return Response(ExplainSerializer(found).data)
 
 
 class PlacementsView(APIView):

@@ -218,6 +218,13 @@ class PictureSerializer(serializers.Serializer):
     devices = PictureDeviceSerializer(many=True)
 
 
+class NamedJobSerializer(serializers.Serializer):
+    """A job by number; its name is null when the caller may not see it."""
+
+    job = serializers.IntegerField()
+    name = serializers.CharField(allow_null=True)
+
+
 class EstimateSerializer(serializers.Serializer):
     """When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node. `basis` says
     where their expected ends are from.
@@ -227,7 +234,7 @@ class EstimateSerializer(serializers.Serializer):
     basis = serializers.ChoiceField(choices=[basis.value for basis in Basis])
     node = serializers.IntegerField()
     node_name = serializers.CharField()
-    after_jobs = serializers.ListField(child=serializers.IntegerField())
+    after_jobs = NamedJobSerializer(many=True)
 
 
 class ExplainSerializer(serializers.Serializer):

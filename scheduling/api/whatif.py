@@ -19,6 +19,7 @@ from controlplane.base.problems import Problem, not_found
 from queues.wording import fault
 from scheduling import models
 from scheduling.api.requests import WHAT_IF_REQUEST
+from scheduling.api.serializers import SentenceSerializer
 from scheduling.edits import EditFaults
 from scheduling.recordings import UnreadableRecording, document, load
 from scheduling.selectors.whatif import what_if
@@ -141,10 +142,13 @@ class JobChangeSerializer(serializers.Serializer):
 
 
 class WhatIfSerializer(serializers.Serializer):
-    """Both plans side by side, and the first 200 of the jobs for which they differ."""
+    """Both plans side by side, and the first 200 of the jobs for which they differ; `notes` say what this version
+    cannot answer.
+    """
 
     at = serializers.DateTimeField()
     recording = serializers.IntegerField(allow_null=True)
+    notes = SentenceSerializer(many=True)
     before = OutcomeSerializer()
     after = OutcomeSerializer()
     changes = JobChangeSerializer(many=True)

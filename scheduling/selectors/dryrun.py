@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controlplane.accounts.models import User
 from queues.spec import JobSpec, encode_spec
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import plan
@@ -19,7 +20,7 @@ NO_JOB = 2**62
 MOST_AHEAD = 2000
 
 
-def dry_run(spec: JobSpec, *, queue: int, team: int) -> dict[str, Any]:
+def dry_run(spec: JobSpec, user: User, *, queue: int, team: int) -> dict[str, Any]:
     """The placement that the job would get, the waiting jobs before it served first, or why it would wait."""
     live = live_view()
     job = PendingJob(
@@ -29,7 +30,7 @@ def dry_run(spec: JobSpec, *, queue: int, team: int) -> dict[str, Any]:
     found = _plan(live, job)
     placed = next((one for one in found.placed if one.job == NO_JOB), None)
     refusal = next((one for one in found.refused if one.job == NO_JOB), None)
-    view = None if refusal is None else explain_refusal(live, refusal, job, spec)
+    view = None if refusal is None else explain_refusal(live, refusal, job, spec, user)
     return {
         "placement": None if placed is None else _placement(placed),
         "refusal": None if view is None else {**EMPTY, "status": "pending", **view},

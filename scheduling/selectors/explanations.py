@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from controlplane.accounts.models import User
 from inventory.models import Device, Node
 from queues.models import Job, JobStatus
 from queues.spec import JobSpec, Resources, decode_spec
@@ -30,6 +31,7 @@ from scheduling.expected import expected_jobs
 from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.pauses import cluster_is_paused
 from scheduling.requests import pending_job
+from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.live import Live, live_view, node_names
 from scheduling.selectors.pauses import paused_queues
@@ -53,20 +55,20 @@ PICTURED = frozenset({ReasonCode.DEVICE_MEMORY_PIECE, ReasonCode.DEVICE_MEMORY_T
 TOP_FIELDS: Mapping[str, Any] = {"node_sets": [], "node_labels": {}}
 
 
-def explain_job(job: Job) -> dict[str, Any]:
-    """All that a page about one job shows of its waiting or placing."""
+def explain_job(job: Job, user: User) -> dict[str, Any]:
+    """All that a page about one job shows of its waiting or placing, to this user."""
     if job.status == JobStatus.PENDING:
-        return {**EMPTY, "status": job.status, **_explain_pending(job)}
+        return {**EMPTY, "status": job.status, **_explain_pending(job, user)}
     return {**EMPTY, "status": job.status, **_explain_decision(job)}
 
 
-def _explain_pending(job: Job) -> dict[str, Any]:
+def _explain_pending(job: Job, user: User) -> dict[str, Any]:
     stored = ShapeReason.objects.filter(shape=job.shape).first()
     paused = _pause_of(job)
     if stored is None:
         return {"sentence": plain_sentence(paused or "not-looked-at").as_json()}
     refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
-    view = explain_refusal(live_view(), refusal, pending_job(job), spec)
+    view = explain_refusal(live_view(), refusal, pending_job(job), spec, user)
     if paused is not None:
         view |= {"sentence": plain_sentence(paused).as_json(), "estimate": None}
     # The reason belongs to the shape and may be older than this job.
@@ -86,11 +88,11 @@ def _pause_of(job: Job) -> str | None:
     return "queue-paused" if job.queue_id in paused_queues() else None
 
 
-def explain_refusal(live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec) -> dict[str, Any]:
+def explain_refusal(
+    live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec, user: User
+) -> dict[str, Any]:
     """The refusal judged anew against the present state, with what would help."""
-    found = explain(
-        live.state, refusal, job, live.policy.engine, jobs=live.pending, expected=expected_jobs()
-    )
+    found = explain(live.state, refusal, job, live.policy.engine, jobs=live.pending, expected=expected_jobs())
     names = _names(live, found)
     return {
         "sentence": _sentence(found, job.request, names).as_json(),
@@ -101,15 +103,16 @@ def explain_refusal(live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec
         "near": [_near(near, names) for near in found.near],
         "changes": [_change(one, spec, names[one.node]) for one in found.changes],
         "picture": _picture(live, found, job.request),
-        "estimate": _estimate(live, found, job),
+        "estimate": _estimate(live, found, job, user),
     }
 
 
-def _estimate(live: Live, found: Explanation, job: PendingJob) -> dict[str, Any] | None:
+def _estimate(live: Live, found: Explanation, job: PendingJob, user: User) -> dict[str, Any] | None:
     """When it could start; there is nothing to wait for where it fits now."""
     if found.code is None:
         return None
-    return estimate_view(live.state, job, live.policy.engine, now_ms=live.now_ms)
+    view = estimate_view(live.state, job, live.policy.engine, now_ms=live.now_ms)
+    return view and {**view, "after_jobs": named_jobs(view["after_jobs"], user)}
 
 
 def _names(live: Live, found: Explanation) -> dict[int, str]:

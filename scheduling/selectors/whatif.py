@@ -21,8 +21,8 @@ from scheduling.engine.types import PendingJob, Placed, Plan, ReasonCode, Refusa
 from scheduling.expected import expected_jobs
 from scheduling.selectors.live import live_view
 from scheduling.selectors.shares import capacity_of
-from scheduling.whatif import AddJobs, Edit, Situation, edited, first_in_line, made_plan
-from scheduling.wording import code_text
+from scheduling.whatif import AddJobs, ChangeQuota, Edit, Situation, edited, first_in_line, made_plan
+from scheduling.wording import code_text, plain_sentence
 
 # A person waits for the answer: of a longer line only the first are served.
 MOST_JOBS = 2000
@@ -51,11 +51,18 @@ def what_if(recording: int | None, raw_edits: object) -> dict[str, Any]:
     return {
         "at": clock.from_ms(found.now_ms),
         "recording": recording,
+        "notes": _notes(edits),
         "before": _outcome(now),
         "after": _outcome(then),
         "changes": changes[:MOST_CHANGES],
         "changes_total": len(changes),
     }
+
+
+def _notes(edits: Sequence[Edit]) -> list[dict[str, Any]]:
+    """What the answer cannot say."""
+    capped = any(isinstance(edit, ChangeQuota) for edit in edits)
+    return [plain_sentence("caps-not-enforced").as_json()] if capped else []
 
 
 def _situation(recording: int | None) -> Situation:

@@ -8,9 +8,10 @@ from django.db.models import Q
 from rest_framework.test import APIClient
 
 from controlplane.base import clock
-from inventory.models import DeviceHealth, DeviceReading, NodeReading, NodeState
+from inventory.models import DeviceHealth, DeviceReading, Node, NodeReading, NodeState
 from queues.models import LIVE_STATUSES, Job
 from scheduling.models import Cycle, Placement
+from scheduling.selectors import fits
 from scheduling.selectors.shares import WAITS
 from tests.scheduling import factories as make
 
@@ -162,6 +163,23 @@ def test_a_device_says_what_it_could_take(api, user):
     found = api.get(f"/api/v1/devices/{device.pk}/fits").json()
     assert (found["code"], found["jobs_total"]) == ("device-busy", 0)
     assert found["text"] and set(found["largest"].values()) == {0}
+
+
+def test_unknown_memory_of_a_node_is_told_as_unknown(api, user):
+    node = make.make_node()
+    Node.objects.filter(pk=node.pk).update(memory_mib=None)
+    found = api.get(f"/api/v1/devices/{make.make_device(node).pk}/fits").json()
+    assert (found["largest"]["cores"], found["largest"]["host_memory_mib"]) == (8, None)
+
+
+def test_only_jobs_that_the_caller_may_see_fit_and_not_all_are_named(api, user, monkeypatch):
+    monkeypatch.setattr(fits, "MOST_JOBS", 2)
+    device = make.make_device(make.make_node())
+    mine = [make.make_job(user, priority=n, name=f"n{n}", resources={"devices": 1}) for n in range(3)]
+    make.make_job(make.make_user("eve", team=make.make_team("other")), resources={"devices": 1})
+    found = api.get(f"/api/v1/devices/{device.pk}/fits").json()
+    assert found["jobs_total"] == 3
+    assert found["jobs"] == [{"id": mine[n].pk, "name": f"n{n}", "queue": "training"} for n in (2, 1)]
 
 
 def test_cycles_are_listed_with_their_costs(api, user):

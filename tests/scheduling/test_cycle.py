@@ -121,10 +121,10 @@ def test_a_reason_names_the_cycle_that_gave_it(user):
     make.run_cycle()
     first, second = Cycle.objects.order_by("pk")
     assert ShapeReason.objects.get(shape=waiting.shape).cycle == first
-    found = explain_job(waiting)
+    found = explain_job(waiting, user)
     assert found["cycle"] == first.pk != second.pk
     first.delete()
-    assert explain_job(waiting)["cycle"] is None
+    assert explain_job(waiting, user)["cycle"] is None
 
 
 def test_reasons_of_shapes_that_no_longer_wait_are_gone(user):

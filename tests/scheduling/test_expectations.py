@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from controlplane.base import clock
 from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, unsaved_job
-from scheduling import cycle, expected
+from scheduling import cycle, estimates, expected
 from scheduling.models import ExpectedJobs, Placement, Recording
 from scheduling.recordings import load
 from scheduling.selectors.explanations import explain_job
@@ -46,7 +48,7 @@ def run(user, **changes) -> Placement:
 
 
 def estimate(job: Job):
-    return explain_job(Job.objects.get(pk=job.pk))["estimate"]
+    return explain_job(Job.objects.get(pk=job.pk), job.owner)["estimate"]
 
 
 def test_the_most_frequent_requests_are_expected(user):
@@ -92,8 +94,29 @@ def test_a_time_limit_says_when_a_job_could_start(user):
         "basis": "time-limit",
         "node": running.node_id,
         "node_name": "alpha",
-        "after_jobs": [running.job_id],
+        "after_jobs": [{"job": running.job_id, "name": running.job.name}],
     }
+
+
+def test_jobs_of_other_teams_are_not_named(user):
+    make.make_device(make.make_node())
+    other = make.make_user("eve", team=make.make_team("other"))
+    running = run(other, name="secret", resources={"devices": 1}, time_limit_s=600)
+    waits = make.make_job(user, resources={"devices": 1})
+    make.run_cycle()
+    assert estimate(waits)["after_jobs"] == [{"job": running.job_id, "name": None}]
+
+
+def test_an_estimate_does_not_read_what_it_needs_not(user):
+    node = make.make_node()
+    for index in range(3):
+        make.make_device(node, index=index)
+        run(user, resources={"devices": 1}, time_limit_s=60 + index)
+    run(user, name="usual")
+    with CaptureQueriesContext(connection) as asked:
+        assert len(estimates.expected_ends()) == 3
+    assert len(asked) == 3
+    assert not any('"spec",' in query["sql"] for query in asked.captured_queries)
 
 
 def test_history_speaks_where_there_is_no_limit(user):
@@ -106,7 +129,7 @@ def test_history_speaks_where_there_is_no_limit(user):
     waits = make.make_job(user, resources={"devices": 1})
     make.run_cycle()
     found = estimate(waits)
-    assert found["basis"] == "history" and found["after_jobs"] == [running.job_id]
+    assert found["basis"] == "history" and [one["job"] for one in found["after_jobs"]] == [running.job_id]
     assert clock.to_ms(found["at"]) - clock.to_ms(running.running_at) == 5_000_000
     Placement.objects.update(running_at=clock.now() - timedelta(seconds=5001))
     assert estimate(waits) is None, "it runs longer than such jobs do, so nobody knows"
@@ -122,7 +145,10 @@ def test_ends_of_both_kinds_are_mixed(user):
     waits = make.make_job(user, resources={"devices": 2})
     make.run_cycle()
     found = estimate(waits)
-    assert found["basis"] == "mixed" and set(found["after_jobs"]) == {first.job_id, second.job_id}
+    assert found["basis"] == "mixed" and {one["job"] for one in found["after_jobs"]} == {
+        first.job_id,
+        second.job_id,
+    }
 
 
 @pytest.mark.parametrize("resources", [{"devices": 1}, {"devices": 99}])

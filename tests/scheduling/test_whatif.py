@@ -86,10 +86,14 @@ def test_another_node_lets_the_waiting_start(user, api):
 def test_a_drained_node_sends_its_jobs_elsewhere(user, api):
     nodes = [one_device("alpha"), one_device("beta")]
     job = make.make_job(user, resources={"devices": 1})
-    first = ask(api, {"kind": "drain-node", "node": nodes[1].pk})
-    went = {change["job"]: change["after"]["node"] for change in first["changes"]}
+    (change,) = ask(api, {"kind": "drain-node", "node": nodes[0].pk})["changes"]
+    assert (change["job"], change["before"]["node"], change["after"]["node"]) == (
+        job.pk,
+        nodes[0].pk,
+        nodes[1].pk,
+    )
+    assert ask(api, {"kind": "drain-node", "node": nodes[1].pk})["changes"] == []
     both = ask(api, *({"kind": "drain-node", "node": node.pk} for node in nodes))
-    assert went in ({}, {job.pk: nodes[0].pk})
     assert both["changes"][0]["reason_after"]["code"] == "node-not-ready"
     assert both["after"]["booked_percent"] == {"devices": None, "cores": None}
 
@@ -104,19 +108,17 @@ def test_added_jobs_have_a_name_and_no_number(user, api):
 
 
 def test_a_weight_changes_where_jobs_go(user, api):
-    """Without balance two whole devices come from one node as well as from two; with nothing else from two."""
+    """Balance sends the second job to the other node; without it, what is left whole decides, and it stays."""
     for name in ("alpha", "beta"):
         node = make.make_node(name, cores=8)
         for index in range(2):
             make.make_device(node, index=index)
-    for _ in range(2):
-        make.make_job(user, resources={"devices": 1, "cores": 4})
-    only = [
-        {"kind": "change-weight", "term": t, "weight": 0} for t in ("resource-fit", "affinity", "topology")
-    ]
-    found = ask(api, *only, {"kind": "change-weight", "term": "balance", "weight": 100})
-    assert found["after"]["placed"] == 2
-    assert len({c["after"]["node"] for c in found["changes"]} | {None}) >= 1
+    jobs = [make.make_job(user, resources={"devices": 1, "cores": 4}) for _ in range(2)]
+    found = ask(api, {"kind": "change-weight", "term": "balance", "weight": 0})
+    assert found["before"]["placed"] == found["after"]["placed"] == 2
+    (change,) = found["changes"]
+    assert change["job"] == jobs[1].pk
+    assert (change["before"]["node_name"], change["after"]["node_name"]) == ("beta", "alpha")
 
 
 def test_a_recording_is_a_start_as_good_as_the_present(user, api):
@@ -171,8 +173,15 @@ def test_faults_name_the_edit_and_the_field(user, api, edit, expected):
     assert faults(api, edit) == expected
 
 
-def test_no_cap_is_a_quota(user, api):
-    ask(api, {"kind": "change-quota", "queue": "training", "percent": None})
+@pytest.mark.parametrize("percent", [None, 0, 100])
+def test_another_quota_changes_nothing_and_the_answer_says_why(user, api, percent):
+    one_device()
+    make.make_job(user, resources={"devices": 1})
+    found = ask(api, {"kind": "change-quota", "queue": "training", "percent": percent})
+    assert (found["before"]["placed"], found["after"]["placed"], found["changes"]) == (1, 1, [])
+    (note,) = found["notes"]
+    assert note["code"] == "caps-not-enforced" and "Quotas" in note["text"]
+    assert ask(api)["notes"] == []
 
 
 def test_what_ifs_are_bounded(user, api):

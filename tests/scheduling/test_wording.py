@@ -47,6 +47,13 @@ def test_memory_is_never_rounded_up(mib, text):
     assert memory_text(mib) == text
 
 
+def test_much_power_is_told_in_kilowatts():
+    near = NearMiss(7, ReasonCode.POWER_CAP, 1_200_000_000, 9_999_500)
+    assert sentence(near) == (
+        "This job may draw 1200 kW more; under the power cap of this hour 9999.5 W is left."
+    )
+
+
 def test_fragments_are_told_apart():
     equal = NearMiss(7, ReasonCode.DEVICE_MEMORY_PIECE, 40960, 20480, (20480,) * 4)
     request = Request(devices=1, device_memory_mib=40960)
