@@ -32,5 +32,5 @@ export function whatIf(request: WhatIfRequest): WhatIf {
     { job: 402, name: "finetune-2", queue: "training", before: place(9, "tb-009"), after: null, reason_before: null, reason_after: busy },
     { job: null, name: "", queue: "training", before: null, after: place(12, "tb-012"), reason_before: null, reason_after: null },
   ];
-  return { at: ago(2), recording: request.recording ?? null, before: outcome(37, 251, 0), after: outcome(38, 250, 4), changes, changes_total: 4 };
+  return { at: ago(2), recording: request.recording ?? null, notes: [], before: outcome(37, 251, 0), after: outcome(38, 250, 4), changes, changes_total: 4 };
 }

@@ -1020,8 +1020,10 @@ export interface components {
         };
         /**
          * @description The scheduler in the last hour. A cycle is a look that found waiting jobs; `looks_1h` counts those that found
-         *     none, too. `skipped_1h`: looks that came to nothing (lease lost, an error). `cpu_percent` is of one core,
-         *     `cache_hit_percent` the share of scores (one per shape and node) that were still right.
+         *     none, too. `skipped_1h`: looks that came to nothing (lease lost, an error). `decisions_per_s` counts
+         *     what was decided per second of cycle time: jobs placed or to be decided anew, and shapes refused, not the jobs
+         *     that a refused shape answers for. `cpu_percent` is of one core, `cache_hit_percent` the share of scores (one per
+         *     shape and node) that were still right.
          */
         CycleStatus: {
             last: components["schemas"]["LastCycle"] | null;
@@ -1175,7 +1177,7 @@ export interface components {
             basis: components["schemas"]["BasisEnum"];
             node: number;
             node_name: string;
-            after_jobs: number[];
+            after_jobs: components["schemas"]["NamedJob"][];
         };
         /** @description One transition or remark. */
         Event: {
@@ -1325,15 +1327,15 @@ export interface components {
         /** @enum {string} */
         LanguageEnum: "en" | "zh-hans";
         /**
-         * @description The largest request that fits: of the device's memory alone on it and beside others (null when its size is
-         *     unknown) and of its compute, and of the cores and memory that its node has left.
+         * @description The largest request that fits: of the device's memory alone on it and beside others and of its compute, and of
+         *     the cores and memory that its node has left; memory is null when its size is unknown.
          */
         Largest: {
             alone_mib: number | null;
             shared_mib: number | null;
             compute_milli: number;
             cores: number;
-            host_memory_mib: number;
+            host_memory_mib: number | null;
         };
         /** @description The last cycle that looked at jobs. */
         LastCycle: {
@@ -1433,6 +1435,11 @@ export interface components {
             source: string | null;
             fs_type: string | null;
             total_mib: number | null;
+        };
+        /** @description A job by number; its name is null when the caller may not see it. */
+        NamedJob: {
+            job: number;
+            name: string | null;
         };
         /** @description A node that came near, with what it lacked in `unit`. */
         Near: {
@@ -1996,11 +2003,15 @@ export interface components {
             /** Format: double */
             p99: number | null;
         };
-        /** @description Both plans side by side, and the first 200 of the jobs for which they differ. */
+        /**
+         * @description Both plans side by side, and the first 200 of the jobs for which they differ; `notes` say what this version
+         *     cannot answer.
+         */
         WhatIf: {
             /** Format: date-time */
             at: string;
             recording: number | null;
+            notes: components["schemas"]["Sentence"][];
             before: components["schemas"]["Outcome"];
             after: components["schemas"]["Outcome"];
             changes: components["schemas"]["JobChange"][];

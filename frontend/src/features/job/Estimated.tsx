@@ -1,9 +1,8 @@
 // When a waiting job would start if nothing else came, what that is known from, and which jobs it waits for.
-import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { jobQuery } from "@/api/queries";
 import type { Estimate } from "@/api/types";
+import { JobLink } from "@/features/nodes/JobLink";
 import { duration, shortTime, dateTime } from "@/lib/format";
 import { useNow } from "@/lib/useNow";
 import { useWidth } from "@/lib/useWidth";
@@ -29,7 +28,7 @@ export function Estimated({ estimate }: { estimate: Estimate | null }) {
       <p className="sm mut">
         {t("job.estimate.on")} <Link to="/nodes/$id" params={{ id: estimate.node }}>{estimate.node_name}</Link>{t("job.estimate.basisOpen")}{t(`job.estimate.basis.${estimate.basis}`)}
       </p>
-      <After ids={estimate.after_jobs} />
+      <After jobs={estimate.after_jobs} />
     </div>
   );
 }
@@ -59,16 +58,15 @@ function Line({ at, now }: { at: number; now: number }) {
 }
 
 /** The jobs whose ends it waits for; those of other teams are not named by the server. */
-function After({ ids }: { ids: readonly number[] }) {
+function After({ jobs }: { jobs: Estimate["after_jobs"] }) {
   const { t } = useTranslation();
-  const jobs = useQueries({ queries: ids.slice(0, NAMED).map((id) => jobQuery(id)) });
   return (
     <p className="sm after">
-      <span className="mut">{t("job.estimate.after", { count: ids.length })}</span>{" "}
-      {ids.length === 0 ? <None /> : ids.slice(0, NAMED).map((id, index) => (
-        <span key={id}>{index > 0 ? t("job.comma") : ""}<Link to="/jobs/$id" params={{ id }}>{jobs[index]?.data?.name || "#"}{jobs[index]?.data?.name ? ` / ${id}` : id}</Link></span>
+      <span className="mut">{t("job.estimate.after", { count: jobs.length })}</span>{" "}
+      {jobs.length === 0 ? <None /> : jobs.slice(0, NAMED).map(({ job, name }, index) => (
+        <span key={job}>{index > 0 ? t("job.comma") : ""}<JobLink id={job} name={name} /></span>
       ))}
-      {ids.length > NAMED ? ` ${t("job.estimate.more", { count: ids.length - NAMED })}` : null}
+      {jobs.length > NAMED ? ` ${t("job.estimate.more", { count: jobs.length - NAMED })}` : null}
     </p>
   );
 }

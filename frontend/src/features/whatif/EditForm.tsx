@@ -108,19 +108,21 @@ function AddNodes({ onAdd }: FormProps) {
   );
 }
 
+const LARGEST_WEIGHT = 1000;
+
 function ChangeWeight({ onAdd }: FormProps) {
   const { t } = useTranslation();
   const { data: policy } = useQuery(activePolicyQuery);
   const [term, setTerm] = useState<ScoreTerm>("affinity");
   const [text, setText] = useState("");
-  const weight = within(text, 0, 1);
+  const weight = within(text, 0, LARGEST_WEIGHT);
   const now = policy ? weightIn(policy.document, term) : null;
   return (
     <Adds edit={weight === null ? null : { kind: "change-weight", term, weight }} onAdd={onAdd}>
       <Field label={t("whatif.term")}>
         <select className="field" value={term} onChange={(event) => setTerm(event.target.value as ScoreTerm)}>{TERMS.map((one) => <option key={one} value={one}>{t(`ui.term.${one}`)}</option>)}</select>
       </Field>
-      <NumberField label={t("whatif.weight")} hint={now === null ? "0–1" : t("whatif.now", { value: now })} value={text} min={0} max={1} step="any" onChange={setText} />
+      <NumberField label={t("whatif.weight")} hint={now === null ? `0–${LARGEST_WEIGHT}` : t("whatif.now", { value: now })} value={text} min={0} max={LARGEST_WEIGHT} step="any" onChange={setText} />
       <p className="sm mut">{t(`why.meaning.${term}`)}</p>
     </Adds>
   );
@@ -143,6 +145,7 @@ function ChangeQuota({ onAdd }: FormProps) {
       </Field>
       {none ? null : <NumberField label={t("whatif.percent")} hint={now} value={text} min={0} max={100} step="any" onChange={setText} />}
       <label className="check"><input type="checkbox" checked={none} onChange={(event) => setNone(event.target.checked)} /> {t("whatif.noQuota")}</label>
+      <p className="sm mut">{t("whatif.quotaNote")}</p>
     </Adds>
   );
 }

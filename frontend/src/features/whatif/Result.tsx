@@ -17,6 +17,7 @@ export function Result({ answer }: { answer: WhatIf }) {
     <div className="stack">
       <Panel main title={t("whatif.result")} meta={from}>
         <p className="why"><Said answer={answer} /></p>
+        {answer.notes.map((note) => <p key={note.code} className="sig">{typeset(note.text)}</p>)}
         <Columns parts={[1, 1]} top={14}>
           <Side title={t("whatif.before")} outcome={before} most={Math.max(before.considered, after.considered)} />
           <Side title={t("whatif.after")} outcome={after} most={Math.max(before.considered, after.considered)} other={before} />

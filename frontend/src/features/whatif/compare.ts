@@ -3,8 +3,7 @@ import type { JobChange, Outcome } from "@/api/types";
 
 export interface Pair { name: string; before: number | null; after: number | null }
 
-const delta = ({ before, after }: Pair): number | null => (before === null || after === null ? null : after - before);
-export const change = delta;
+export const change = ({ before, after }: Pair): number | null => (before === null || after === null ? null : after - before);
 
 /** Pairs by name, in the order in which the names first come. */
 function paired(before: readonly [string, number][], after: readonly [string, number][]): Pair[] {

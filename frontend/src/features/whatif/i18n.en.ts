@@ -28,6 +28,7 @@ export default {
   queue: "Queue",
   percent: "New quota, %",
   noQuota: "No quota at all",
+  quotaNote: "Quotas do not hold jobs back yet, so that another one changes no decision.",
   noQuotaNow: "now without",
   comma: "parted by commas",
   job: { models: "Device models", deviceMemory: "Device memory", memory: "Host memory", labels: "Node labels" },

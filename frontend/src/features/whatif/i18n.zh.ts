@@ -28,6 +28,7 @@ export default {
   queue: "队列",
   percent: "新配额，%",
   noQuota: "完全不设配额",
+  quotaNote: "配额目前尚不限制作业，因此改变配额不会改变任何决策。",
   noQuotaNow: "当前未设",
   comma: "以逗号分隔",
   job: { models: "设备型号", deviceMemory: "显存", memory: "主机内存", labels: "节点标签" },

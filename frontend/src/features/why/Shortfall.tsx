@@ -12,8 +12,6 @@ const NARROW_FIGURES = 96;
 const NARROW_PX = 520;
 const CHAR_PX = 7.2;
 
-
-
 /** Candidates whose shortfall is known, nearest first. */
 export function measured(near: readonly NearCandidate[]): NearCandidate[] {
   return near.filter((one) => one.needed > 0).sort((a, b) => a.needed - a.available - (b.needed - b.available));
