@@ -12,7 +12,7 @@ from tools.venv import Profile, ensure_venv
 
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
 WORKERS = 2
-PURE_CASES = 5
+PURE_CASES, DEEP_CASES = 5, 5000
 
 
 def test(arguments: list[str]) -> int:
