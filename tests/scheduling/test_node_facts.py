@@ -17,6 +17,7 @@ from inventory.streams import Reading
 from queues.models import Job
 from scheduling import cycle, declared, recordings
 from scheduling.models import CoreBooking, Placement, Recording, ShapeReason
+from scheduling.policy_bridge import current_policy, lasting_policy
 from scheduling.snapshot import SnapshotCache, load_nodes
 from tests.inventory import factories as inventory
 from tests.scheduling import factories as make
@@ -67,6 +68,14 @@ def test_the_cap_of_the_hour_keeps_a_hungry_job_off_until_the_evening(user):
         caps.append(call.policy.power_cap_mw)
         assert recordings.replay(call).difference is None
     assert caps == [400_000, None]
+
+
+def test_an_exported_history_has_no_cap_of_one_hour(user):
+    activate(DAY_CAP, author=None, reason="expensive hours")
+    with time_machine.travel(NOON):
+        assert (current_policy().engine.power_cap_mw, lasting_policy().power_cap_mw) == (400_000, None)
+    capped(700)
+    assert current_policy().engine.power_cap_mw == lasting_policy().power_cap_mw == 700_000
 
 
 def test_measured_power_counts_against_the_cap(user):
