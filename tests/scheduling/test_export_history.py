@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -87,3 +88,20 @@ def test_a_bad_number_of_days_is_refused(days, tmp_path):
 def test_a_folder_that_is_not_there_is_named(past, tmp_path):
     with pytest.raises(CommandError, match="nowhere"):
         export(tmp_path / "nowhere")
+
+
+def test_a_folder_is_refused_and_left_as_it_was(past, tmp_path):
+    with pytest.raises(CommandError, match="directory"):
+        call_command("export_history", days=7, out=tmp_path, verbosity=0)
+    assert not list(tmp_path.iterdir()) and not tmp_path.with_name(tmp_path.name + ".part").exists()
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(past, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    call_command("export_history", days=7, out=link, verbosity=0)
+    assert os.read(reader, 1 << 16).startswith(b"{") and pipe.is_fifo() and link.is_symlink()
+    os.close(reader)

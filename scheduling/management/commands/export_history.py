@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -41,18 +41,31 @@ class Command(BaseCommand):
         if not 1 <= days <= _MOST_DAYS:
             raise CommandError(f"--days: must lie between 1 and {_MOST_DAYS}, not {days}")
         until = clock.now()
-        written = 0
-        part = out.with_name(out.name + ".part")
         try:
-            with part.open("w", encoding="utf-8") as file:
-                for text in _lines(until - timedelta(days=days), until):
-                    file.write(text)
-                    written += 1
-            part.replace(out)
+            written = _write(out.resolve(), _lines(until - timedelta(days=days), until))
         except OSError as error:
             raise CommandError(f"{out}: {error.strerror or error}") from None
         if options["verbosity"] > 0:
             self.stdout.write(f"{written} lines written to {out}")
+
+
+def _write(out: Path, lines: Iterator[str]) -> int:
+    """How many lines; a file is there whole or as it was, what is no regular file is only written to."""
+    if out.exists() and not out.is_file():
+        with out.open("w", encoding="utf-8") as stream:
+            return _write_all(stream, lines)
+    part = out.with_name(out.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            written = _write_all(file, lines)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return written
+
+
+def _write_all(stream: TextIO, lines: Iterator[str]) -> int:
+    return sum(1 for text in lines if stream.write(text))
 
 
 def _lines(since: datetime, until: datetime) -> Iterator[str]:
