@@ -15,7 +15,7 @@ import httpx
 
 from client import config as configuration
 from client.errors import ApiError, ClientError, FieldError, NotSignedIn, Unreachable
-from client.messages import say
+from client.messages import language, say
 
 JSON = dict[str, Any]
 Body = TypeVar("Body", dict[str, Any], list[Any])
@@ -58,6 +58,8 @@ class Client:
             timeout=httpx.Timeout(30.0, connect=5.0),
             transport=transport,
             follow_redirects=False,
+            # The server's sentences stand among ours; who chose a language in the console gets that one.
+            headers={"Accept-Language": language()},
         )
 
     def __enter__(self) -> Self:

@@ -18,18 +18,21 @@ POLL_S = 1.0
 FIRST_POLL_S = 0.05
 LOG_WAIT_S = 10
 LOG_END_S = 30.0
+LARGEST_SIGNAL = 64
 
 
 def exit_code_of(job: JSON) -> int:
     """The job's own exit code; 128 + signal; 130 when cancelled; 75 when it was lost or never started."""
     if job["status"] == "cancelled":
         return int(Exit.CANCELLED)
-    if job["exit_code"] is not None:
-        # A failed job never looks like success, whatever code came back.
-        return int(job["exit_code"]) or (0 if job["status"] == "succeeded" else int(Exit.LOST))
-    if job["exit_signal"] is not None:
+    if job["status"] == "succeeded":
+        return 0
+    # A failed job never looks like success: a shell would cut a larger number down to its last byte.
+    if 0 < (job["exit_code"] or 0) < 256:
+        return int(job["exit_code"])
+    if 0 < (job["exit_signal"] or 0) <= LARGEST_SIGNAL:
         return 128 + int(job["exit_signal"])
-    return 0 if job["status"] == "succeeded" else int(Exit.LOST)
+    return int(Exit.LOST)
 
 
 @dataclass

@@ -127,3 +127,11 @@ def test_signing_in_trades_the_password_for_a_token_and_ends_the_session():
     sent = [(request.method, request.path) for request in server.asked]
     assert sent[-1] == ("DELETE", "/_allauth/browser/v1/auth/session")
     assert server.asked[1].headers["X-CSRFToken"] == "abc"
+
+
+@pytest.mark.parametrize(("lang", "asked"), [("zh_CN.UTF-8", "zh"), ("C", "en")])
+def test_the_server_is_asked_for_the_callers_language(monkeypatch, lang, asked):
+    monkeypatch.setenv("HEADRACE_LANG", lang)
+    with scripted(lambda _: Answer(200, {"id": 7})) as server, Client(url=server.url, token="t") as client:
+        client.job(7)
+    assert server.asked[0].headers["Accept-Language"] == asked

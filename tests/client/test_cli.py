@@ -84,6 +84,9 @@ def serving(final: dict, log: bytes = b""):
         ({"status": "failed", "exit_code": None, "exit_signal": 9}, 137),
         ({"status": "failed", "exit_code": None}, 75),
         ({"status": "failed", "exit_code": 0}, 75),
+        ({"status": "failed", "exit_code": 256}, 75),
+        ({"status": "failed", "exit_code": -1}, 75),
+        ({"status": "failed", "exit_code": None, "exit_signal": 128}, 75),
         ({"status": "cancelled", "exit_code": 0}, 130),
     ],
 )
