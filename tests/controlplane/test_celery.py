@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from controlplane import subscriptions
-from controlplane.celery import BEAT, QUEUES, app
+from controlplane.base.broker import QUEUES
+from controlplane.celery import BEAT, app
 from inventory.silence import is_gap
 
 

@@ -7,7 +7,6 @@ from scheduling.engine.types import DeviceHealth, Hold, LinkInfo, SliceChoice
 from scheduling.whatif import FIRST_DEVICE, FIRST_NODE, AddNodes, Situation, edited
 from tests.engine.build import GIB, POLICY, cpus, device, node
 
-BUSY = {"memory_booked_mib": GIB, "memory_used_mib": 2 * GIB, "compute_booked_milli": 9, "foreign_mib": 5}
 FREE = node(
     1,
     [device(1), device(2, health=DeviceHealth.QUARANTINED, parent=1), device(3, parent=77)],
@@ -23,7 +22,10 @@ FULL = replace(
     measured_mw=4,
     holds=(Hold(7, (SliceChoice(1, GIB, 1),)),),
     cpus=tuple(replace(c, booked=True) for c in cpus(16)),
-    devices=tuple(replace(d, **BUSY) for d in FREE.devices),
+    devices=tuple(
+        replace(d, memory_booked_mib=GIB, memory_used_mib=2 * GIB, compute_booked_milli=9, foreign_mib=5)
+        for d in FREE.devices
+    ),
 )
 
 

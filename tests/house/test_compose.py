@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from controlplane.celery import QUEUES
+from controlplane.base.broker import QUEUES
 from tools.console import ROOT
 
 SERVER = {"migrate", "web", "live", "worker-cycle", "worker-upkeep", "beat"}
