@@ -154,7 +154,9 @@ def what_fits(state: ClusterState, device_id: int, *, num: int = 6, den: int = 5
     device, node = state.device, int(state.joins().device_node[row])
     code = _node_code(state, node, bool(device.usable[row]))
     compute = int(device.compute_free[row])
-    idle = compute == WHOLE_MILLI and device.foreign[row] == 0
+    # Memory that a hold keeps without compute is kept, too.
+    kept = device.free[row] < device.allocatable[row]
+    idle = compute == WHOLE_MILLI and device.foreign[row] == 0 and not kept
     known = device.allocatable[row] >= 0
     if code is None and (compute == 0 or (known and not idle and device.free[row] == 0)):
         code = ReasonCode.DEVICE_BUSY if device.foreign[row] == 0 else ReasonCode.FOREIGN_USE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduling.engine import filters
-from scheduling.engine.filters import node_power
+from scheduling.engine.filters import device_busy, node_power
 from scheduling.engine.filters.cut import Cut, free_but_for_foreign
 from scheduling.engine.frame import Frame, frame_of
 from scheduling.engine.ledger import Ledger
@@ -165,7 +165,7 @@ def _gap_of_cut(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> _Ga
     """Pools that an earlier filter took out for this number of devices do not count."""
     devices = cut.devices & cut.pools[frame.device_pool]
     if code is ReasonCode.DEVICE_COUNT or code is ReasonCode.DEVICE_BUSY:
-        idle = frame.device.compute_free >= cut.milli
+        idle = device_busy.unbooked(frame, demand, cut)
         counted = devices if code is ReasonCode.DEVICE_COUNT else devices & idle
         needed = np.full(len(frame.pools), cut.count, dtype=np.int64)
         return _best_pool(frame, cut, devices, needed, frame.count_by_pool(counted))

@@ -181,7 +181,8 @@ def share(
     piece = asked if asked is None or not request.splittable else (asked + count - 1) // count
     if piece is not None and (d.memory_total_mib is None or d.memory_total_mib < piece):
         return None
-    untouched = books.milli[d.device] == 1000 and d.foreign_mib == 0
+    kept = books.memory[d.device] < _size(d)
+    untouched = books.milli[d.device] == 1000 and d.foreign_mib == 0 and not kept
     whole = (_size(d), 1000) if untouched else None
     milli = request.device_compute_milli
     if not request.shareable or milli == 1000:
