@@ -55,7 +55,8 @@ def estimate_start(
     Only the given ends are counted: nobody else is assumed to take the capacity first, and nothing else to change.
     An end that is overdue counts as now. Ends at one moment happen in order of node id, then in the order given; a
     release of a node, device or core that is not here, or not booked, gives nothing back. A job that fits at once
-    gets `now_ms` and the first such node by id. Memory that a placement used beyond its booking is assumed to stay.
+    gets `now_ms` and the first such node by id. Memory that a placement used beyond its booking is assumed to stay,
+    the draw to fall by what ended placements were booked.
     A gang needs room for all its replicas, one piece per device; `node` is then where the last of the room came free.
     """
     wish = _Wish(demand_of(job.request, policy), job.replicas)

@@ -91,9 +91,11 @@ def test_releases_of_what_is_not_here_or_not_booked_help_nobody() -> None:
 # 2477: a hold that came too late for the compute of a device keeps memory of it only.
 @property_test
 @example(2477)
+@example(99160)
 @given(st.integers(0, 2**32))
 def test_the_node_takes_the_job_then_and_no_node_does_earlier(seed: int) -> None:
-    running = random_nodes(seed)
+    # What is drawn today says nothing about what is drawn once placements ended: only booked draw is compared.
+    running = [replace(info, measured_mw=None) for info in random_nodes(seed)]
     jobs = [replace(j, replicas=1) for j in random_jobs(seed, most=12)]
     state = ClusterState.build(running)
     decided = plan(state, jobs, POLICY, now_ms=0, seed=0)
