@@ -219,7 +219,7 @@ def test_pages_by_cursor(admin: User, make_user) -> None:
 def test_the_audit_trail_is_filtered_and_strict(admin: User, team: Team) -> None:
     client = client_of(admin)
     client.patch("/api/v1/teams/vision", {"name": "A"}, format="json")
-    client.put("/api/v1/teams/vision/members/root", {"role": "lead"}, format="json")
+    client.put(f"/api/v1/teams/vision/members/{admin.username}", {"role": "lead"}, format="json")
     lines = client.get("/api/v1/audit?actor=root&action=team-edit").json()["results"]
     assert [(line["action"], line["details"]["name"]) for line in lines] == [("team-edit", "A")]
     assert client.get("/api/v1/audit?colour=red").json()["errors"][0]["code"] == "unknown-field"
