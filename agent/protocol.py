@@ -107,8 +107,24 @@ class Runtime(msgspec.Struct, frozen=True):
     version: str | None = None
 
 
+class Partition(msgspec.Struct, frozen=True):
+    """A hardware slice of a device (MIG and the like). Slices with the same `memory_group` share one memory of
+    `memory_total_mib`; `compute_milli` is a slice's part of its device. `memory_used_mib` is null in facts: use is a
+    sample of the slice's uuid.
+    """
+
+    name: str | None = None
+    uuid: str | None = None
+    memory_total_mib: int | None = None
+    memory_used_mib: int | None = None
+    instance: int | None = None
+    compute_instance: int | None = None
+    compute_milli: int | None = None
+    memory_group: int | None = None
+
+
 class DeviceFacts(msgspec.Struct, frozen=True):
-    """One accelerator. `uuid` (else `pci_bus_id`) is its identity within the node; `index` is only the
+    """One accelerator; one with `partitions` is used through these only. `uuid` (else `pci_bus_id`) is its identity within the node; `index` is only the
     vendor's current number.
     """
 
@@ -124,6 +140,7 @@ class DeviceFacts(msgspec.Struct, frozen=True):
     cpu_affinity: list[int] | None = None
     driver_version: str | None = None
     power_limit_w: int | None = None
+    partitions: list[Partition] = []
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -143,6 +160,14 @@ class Notice(msgspec.Struct, frozen=True):
 
     code: str
     params: dict[str, str] = {}
+
+
+class StoredImage(msgspec.Struct, frozen=True):
+    """A container image present on the node."""
+
+    name: str
+    digest: str | None = None
+    size_mib: int | None = None
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -172,10 +197,11 @@ class Facts(msgspec.Struct, frozen=True):
     simulated: bool = False
     warnings: list[str] = []
     notices: list[Notice] = []
+    stored_images: list[StoredImage] = []
 
 
 class DeviceSample(msgspec.Struct, frozen=True):
-    """One reading of one device; `device` is its uuid, else its PCI bus id."""
+    """One reading of one device or slice; `device` is its uuid, else its PCI bus id."""
 
     device: str
     memory_used_mib: int | None = None

@@ -9,7 +9,17 @@ from typing import Protocol
 import msgspec
 
 from agent.notices import sentence
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Notice, Numa, Vendor
+from agent.protocol import (
+    Check,
+    CheckResult,
+    DeviceFacts,
+    DeviceSample,
+    Link,
+    Notice,
+    Numa,
+    Partition,
+    Vendor,
+)
 
 MOST_MEMORY_MIB = 16 << 20
 MOST_POWER_W = 20_000
@@ -20,16 +30,6 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 class ProbeError(Exception):
     """A vendor's interface did not answer; the text says how."""
-
-
-class Partition(msgspec.Struct, frozen=True):
-    """A hardware slice of a device (MIG and the like)."""
-
-    name: str | None = None
-    uuid: str | None = None
-    memory_total_mib: int | None = None
-    memory_used_mib: int | None = None
-    instance: int | None = None
 
 
 class Reading(msgspec.Struct, frozen=True):

@@ -47,6 +47,17 @@ def facts() -> p.Facts:
                 cpu_affinity=[0, 1],
                 driver_version="570.00",
                 power_limit_w=400,
+                partitions=[
+                    p.Partition(
+                        name="3g.40gb",
+                        uuid="MIG-6f2c1e0a-0000-4000-8000-000000000004",
+                        memory_total_mib=40192,
+                        instance=2,
+                        compute_instance=0,
+                        compute_milli=428,
+                        memory_group=2,
+                    )
+                ],
             ),
             p.DeviceFacts(vendor=p.Vendor.ASCEND, index=1, pci_bus_id="0000:c1:00.0"),
         ],
@@ -58,6 +69,7 @@ def facts() -> p.Facts:
         reserved_cpus=[0],
         isolates_users=True,
         warnings=["no container runtime"],
+        stored_images=[p.StoredImage(name="registry/train:1", digest="sha256:2", size_mib=900)],
     )
 
 

@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 import pynvml
 
 from agent.notices import notice
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Vendor, normal_pci
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Partition, Vendor, normal_pci
 from agent.vendors.base import (
     EVIDENCE_CHARS,
     MOST_MEMORY_MIB,
     MOST_POWER_W,
-    Partition,
     Reading,
     Readout,
     device_name,

@@ -7,12 +7,11 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from agent.notices import notice
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor, normal_pci
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Partition, Vendor, normal_pci
 from agent.vendors.base import (
     EVIDENCE_CHARS,
     MOST_MEMORY_MIB,
     MOST_POWER_W,
-    Partition,
     Reading,
     Readout,
     device_name,
