@@ -167,6 +167,41 @@ class Power(Section, frozen=True):
     hours: Annotated[tuple[PowerHours, ...], msgspec.Meta(max_length=48)]
 
 
+class AlertMetric(StrEnum):
+    """What a rule watches; percentages are of the device's or node's own capacity or power limit."""
+
+    DEVICE_TEMPERATURE = "device-temperature-c"
+    DEVICE_MEMORY = "device-memory-percent"
+    DEVICE_UTILIZATION = "device-utilization-percent"
+    DEVICE_POWER = "device-power-percent"
+    NODE_CPU = "node-cpu-percent"
+    NODE_MEMORY = "node-memory-percent"
+
+
+class AlertSeverity(StrEnum):
+    """How urgent what a rule finds is."""
+
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class AlertRule(Section, frozen=True):
+    """An alert where a reading stays above or below a limit for `for_s`; it clears at `clear` (None: at the limit).
+
+    Node sets and models narrow it; none is all.
+    """
+
+    name: Name
+    metric: AlertMetric
+    above: Annotated[int, msgspec.Meta(ge=-100, le=1000)] | None = None
+    below: Annotated[int, msgspec.Meta(ge=-100, le=1000)] | None = None
+    clear: Annotated[int, msgspec.Meta(ge=-100, le=1000)] | None = None
+    for_s: Annotated[int, msgspec.Meta(ge=0, le=604_800)] = 0
+    severity: AlertSeverity = AlertSeverity.WARNING
+    node_sets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+
 class MemoryGuard(Section, frozen=True):
     """Above which share of its booking a job raises an alert."""
 
@@ -226,6 +261,7 @@ class PolicyDocument(Section, frozen=True):
     preemption: Preemption
     valley_window: ValleyWindow
     power: Power
+    alert_rules: Annotated[tuple[AlertRule, ...], msgspec.Meta(max_length=100)]
     memory_guard: MemoryGuard
     idle_rule: IdleRule
     tuning: Tuning

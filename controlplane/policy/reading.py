@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -15,13 +15,12 @@ import msgspec
 import yaml
 from django.utils.translation import gettext as _
 
+from controlplane.policy.contradictions import Path_, contradictions
 from controlplane.policy.document import PPM, PolicyDocument, ScoringWeights
-from controlplane.policy.hours import is_time_zone, minutes_between
 
 DEFAULTS_FILE = Path(__file__).with_name("defaults.yaml")
 LARGEST_BYTES = 1 << 20
 LARGEST_DEPTH = 20
-Path_ = tuple[str | int, ...]
 SECTIONS = {field.encode_name for field in msgspec.structs.fields(PolicyDocument)}
 WEIGHTS = {field.encode_name for field in msgspec.structs.fields(ScoringWeights)}
 
@@ -170,7 +169,7 @@ def build(source: Source) -> PolicyDocument:
         document = msgspec.convert(values, PolicyDocument)
     except msgspec.ValidationError as error:
         raise _located(source, error) from None
-    for path, reason in _contradictions(document):
+    for path, reason in contradictions(document):
         raise source.error(path, reason)
     return document
 
@@ -247,47 +246,3 @@ def _located(source: Source, error: msgspec.ValidationError) -> PolicyError:
     if unknown:
         return source.error((*path, unknown[1]), _("There is no such field."))
     return source.error(path, reason)
-
-
-def _contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
-    seen: set[str] = set()
-    for i, queue in enumerate(document.queue_policy.queues):
-        if queue.name in seen:
-            yield ("queue-policy", "queues", i, "name"), _("There are two queues with this name.")
-        if queue.borrow and not queue.preemptable:
-            yield (
-                ("queue-policy", "queues", i, "borrow"),
-                _("Only a preemptable queue may borrow: it must give back."),
-            )
-        seen.add(queue.name)
-    keys: set[str] = set()
-    for i, resource in enumerate(document.resource_filters):
-        if resource.key in keys:
-            yield ("resource-filters", i, "key"), _("There are two filters with this key.")
-        if resource.granularity not in (None, "MiB"):
-            yield ("resource-filters", i, "granularity"), _("Only MiB is known.")
-        keys.add(resource.key)
-    if not 1 <= document.memory_precheck.factor <= 10:
-        yield ("memory-precheck", "factor"), _("Must be from 1 to 10.")
-    if not document.cpu_policy.bind_core:
-        yield ("cpu-policy", "bind-core"), _("Only true is known: jobs are always bound to their cores.")
-    if document.health.lost_after_s <= document.health.silent_after_s:
-        yield ("health", "lost-after-s"), _("Must be larger than silent-after-s.")
-    if document.health.silent_after_s <= document.health.report_interval_s:
-        yield ("health", "silent-after-s"), _("Must be larger than report-interval-s.")
-    yield from _time_contradictions(document)
-
-
-def _time_contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
-    zones = {"valley-window": document.valley_window.time_zone, "power": document.power.time_zone}
-    for section, zone in zones.items():
-        if not is_time_zone(zone):
-            yield (section, "time-zone"), _("There is no such time zone.")
-    taken: set[int] = set()
-    for i, hours in enumerate(document.power.hours):
-        minutes = minutes_between(hours.from_, hours.to)
-        if not minutes:
-            yield ("power", "hours", i, "to"), _("Must differ from `from`.")
-        if taken & minutes:
-            yield ("power", "hours", i, "from"), _("These hours overlap earlier ones.")
-        taken |= minutes

@@ -236,3 +236,20 @@ def test_a_bad_policy_over_http_names_the_line(admin: User) -> None:
     assert answer.status_code == 400
     assert (answer.json()["params"]["line"], answer.json()["params"]["field"]) == (3, "colour")
     assert answer.json()["errors"][0]["field"] == "document"
+
+
+@pytest.mark.parametrize(
+    ("rules", "field"),
+    [
+        ("[{name: a, metric: heat, above: 3}]", "alert-rules[0].metric"),
+        ("[{name: a, metric: node-cpu-percent}]", "alert-rules[0]"),
+        ("[{name: a, metric: node-cpu-percent, above: 3, below: 1}]", "alert-rules[0]"),
+        ("[{name: a, metric: node-cpu-percent, above: 3, clear: 5}]", "alert-rules[0].clear"),
+        ("[{name: a, metric: node-cpu-percent, below: 3, clear: 1}]", "alert-rules[0].clear"),
+        ("[{name: a, metric: node-cpu-percent, above: 3, for-s: -1}]", "alert-rules[0].for-s"),
+    ],
+)
+def test_alert_rules_that_mean_nothing_are_refused(rules: str, field: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        read_document(f"scheduler:\n  alert-rules: {rules}\n")
+    assert (caught.value.line, caught.value.field) == (2, field)

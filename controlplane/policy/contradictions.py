@@ -1,0 +1,73 @@
+"""What a document may not say although every field of it is right for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.utils.translation import gettext as _
+
+from controlplane.policy.document import PolicyDocument
+from controlplane.policy.hours import is_time_zone, minutes_between
+
+Path_ = tuple[str | int, ...]
+
+
+def contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
+    """Path and reason of each."""
+    seen: set[str] = set()
+    for i, queue in enumerate(document.queue_policy.queues):
+        if queue.name in seen:
+            yield ("queue-policy", "queues", i, "name"), _("There are two queues with this name.")
+        if queue.borrow and not queue.preemptable:
+            yield (
+                ("queue-policy", "queues", i, "borrow"),
+                _("Only a preemptable queue may borrow: it must give back."),
+            )
+        seen.add(queue.name)
+    keys: set[str] = set()
+    for i, resource in enumerate(document.resource_filters):
+        if resource.key in keys:
+            yield ("resource-filters", i, "key"), _("There are two filters with this key.")
+        if resource.granularity not in (None, "MiB"):
+            yield ("resource-filters", i, "granularity"), _("Only MiB is known.")
+        keys.add(resource.key)
+    if not 1 <= document.memory_precheck.factor <= 10:
+        yield ("memory-precheck", "factor"), _("Must be from 1 to 10.")
+    if not document.cpu_policy.bind_core:
+        yield ("cpu-policy", "bind-core"), _("Only true is known: jobs are always bound to their cores.")
+    if document.health.lost_after_s <= document.health.silent_after_s:
+        yield ("health", "lost-after-s"), _("Must be larger than silent-after-s.")
+    if document.health.silent_after_s <= document.health.report_interval_s:
+        yield ("health", "silent-after-s"), _("Must be larger than report-interval-s.")
+    yield from _time_contradictions(document)
+    yield from _alert_contradictions(document)
+
+
+def _time_contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
+    zones = {"valley-window": document.valley_window.time_zone, "power": document.power.time_zone}
+    for section, zone in zones.items():
+        if not is_time_zone(zone):
+            yield (section, "time-zone"), _("There is no such time zone.")
+    taken: set[int] = set()
+    for i, hours in enumerate(document.power.hours):
+        minutes = minutes_between(hours.from_, hours.to)
+        if not minutes:
+            yield ("power", "hours", i, "to"), _("Must differ from `from`.")
+        if taken & minutes:
+            yield ("power", "hours", i, "from"), _("These hours overlap earlier ones.")
+        taken |= minutes
+
+
+def _alert_contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
+    names: set[str] = set()
+    for i, rule in enumerate(document.alert_rules):
+        path = ("alert-rules", i)
+        if rule.name in names:
+            yield (*path, "name"), _("There are two rules with this name.")
+        if (rule.above is None) == (rule.below is None):
+            yield path, _("Must have either `above` or `below`.")
+        if rule.clear is not None and rule.above is not None and rule.clear > rule.above:
+            yield (*path, "clear"), _("Must not lie above the limit `above`.")
+        if rule.clear is not None and rule.below is not None and rule.clear < rule.below:
+            yield (*path, "clear"), _("Must not lie below the limit `below`.")
+        names.add(rule.name)
