@@ -12,19 +12,31 @@ from agent.notices import sentence
 from agent.protocol import (
     Check,
     CheckResult,
+    Cpu,
     DeviceFacts,
     DeviceSample,
     Link,
     Notice,
     Numa,
     Partition,
-    Vendor,
 )
 
 MOST_MEMORY_MIB = 16 << 20
 MOST_POWER_W = 20_000
 EVIDENCE_CHARS = 500
+NO_INDEX = -1  # of a device known by its bus id only
+CPU = "cpu"  # what the host's own processors are called beside the vendors
 _NUMBER = re.compile(r"^([-+]?\d{1,15}(?:\.\d+)?)\s*[%A-Za-z/]*$")
+_SIZE = re.compile(r"^(\d{1,15}(?:\.\d+)?)\s*([KMGT]i?B|M|B|)$", re.IGNORECASE)
+_MIB_OF = dict.fromkeys(("", "m", "mib", "mb"), 1.0) | {
+    "b": 1 / (1 << 20),
+    "kb": 1 / 1024,
+    "kib": 1 / 1024,
+    "gb": 1024.0,
+    "gib": 1024.0,
+    "tb": float(1 << 20),
+    "tib": float(1 << 20),
+}
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -32,9 +44,25 @@ class ProbeError(Exception):
     """A vendor's interface did not answer; the text says how."""
 
 
+class Process(msgspec.Struct, frozen=True):
+    """A process on a device; its memory is unknown where the tool does not say."""
+
+    pid: int
+    name: str | None = None
+    memory_used_mib: int | None = None
+
+
+class Port(msgspec.Struct, frozen=True):
+    """One end of a link between devices, as the device counts them."""
+
+    number: int
+    active: bool
+    mb_s: int | None = None
+
+
 class Reading(msgspec.Struct, frozen=True):
     """All that one look at one device gave. `uncorrectable` is the driver's running count of uncorrectable
-    memory errors.
+    memory errors; `check` is the worst finding, `findings` are the others.
     """
 
     facts: DeviceFacts
@@ -43,17 +71,23 @@ class Reading(msgspec.Struct, frozen=True):
     ecc: bool | None = None
     uncorrectable: int | None = None
     partitions: list[Partition] = []
+    processes: list[Process] = []
+    ports: list[Port] = []
+    findings: list[Check] = []
 
 
 class Readout(msgspec.Struct, frozen=True):
-    """All that one look at a vendor's devices gave."""
+    """All that one look at a vendor's devices, or at the host's processors ("cpu"), gave."""
 
-    vendor: Vendor
+    vendor: str
     driver_version: str | None = None
     readings: list[Reading] = []
     links: list[Link] = []
     numa: list[Numa] = []
     warnings: list[Notice] = []
+    cpu_model: str | None = None
+    sockets: int | None = None
+    cpus: list[Cpu] = []
 
 
 class Probe(Protocol):
@@ -73,14 +107,26 @@ class Probe(Protocol):
         """Look at the live devices; raises ProbeError."""
 
 
-def with_vendor(said: Notice, vendor: Vendor) -> Notice:
+def with_vendor(said: Notice, vendor: str) -> Notice:
     """The same, saying whose devices it is about."""
-    return Notice(code=said.code, params={"vendor": vendor.value, **said.params})
+    return Notice(code=said.code, params={"vendor": str(vendor), **said.params})
 
 
 def device_name(facts: DeviceFacts) -> str:
     """A device's identity in samples and checks."""
     return facts.uuid or facts.pci_bus_id or f"{facts.vendor}-{facts.index}"
+
+
+def with_facts(reading: Reading, facts: DeviceFacts) -> Reading:
+    """The reading of a device of which more is known now."""
+    name = device_name(facts)
+    return msgspec.structs.replace(
+        reading,
+        facts=facts,
+        sample=msgspec.structs.replace(reading.sample, device=name),
+        check=msgspec.structs.replace(reading.check, device=name),
+        findings=[msgspec.structs.replace(check, device=name) for check in reading.findings],
+    )
 
 
 def plain(text: str) -> str:
@@ -106,10 +152,19 @@ def in_range(value: float | None, *, low: float, high: float) -> int | None:
     return round(value) if value is not None and low <= value <= high else None
 
 
+def to_mib(text: str | None) -> int | None:
+    """A size with its unit in MiB; without one it is MiB. Tools that write MB mean MiB."""
+    match = _SIZE.match((text or "").strip())
+    if match is None:
+        return None
+    value = float(match.group(1)) * _MIB_OF[match.group(2).lower()]
+    return round(value) if 0 <= value <= MOST_MEMORY_MIB else None
+
+
 def document(readout: Readout) -> dict[str, object]:
     """The JSON document of `headrace-agent parse` and `probe`; what is unknown is null."""
-    return {
-        "vendor": readout.vendor.value,
+    found: dict[str, object] = {
+        "vendor": str(readout.vendor),
         "driver_version": readout.driver_version,
         "devices": [_device(reading) for reading in readout.readings],
         "links": [
@@ -118,13 +173,18 @@ def document(readout: Readout) -> dict[str, object]:
         "numa": [msgspec.to_builtins(node) for node in readout.numa],
         "warnings": [sentence(with_vendor(said, readout.vendor)) for said in readout.warnings],
     }
+    if readout.vendor == CPU:
+        cpus = [msgspec.to_builtins(cpu) for cpu in readout.cpus]
+        found |= {"cpu_model": readout.cpu_model, "sockets": readout.sockets, "cpus": cpus}
+    return found
 
 
 def _device(reading: Reading) -> dict[str, object]:
-    facts, sample, check = reading.facts, reading.sample, reading.check
+    facts, sample = reading.facts, reading.sample
     words = {CheckResult.OK: "healthy", CheckResult.UNKNOWN: "unknown"}
+    checks = [check for check in (reading.check, *reading.findings) if check.result is not CheckResult.OK]
     return {
-        "index": facts.index,
+        "index": None if facts.index < 0 else facts.index,
         "uuid": facts.uuid,
         "pci_bus_id": facts.pci_bus_id,
         "model": facts.model,
@@ -139,6 +199,8 @@ def _device(reading: Reading) -> dict[str, object]:
         "numa_node": facts.numa_node,
         "cpu_affinity": facts.cpu_affinity,
         "partitions": [msgspec.to_builtins(part) for part in reading.partitions],
-        "health": words.get(check.result, "unhealthy"),
-        "reasons": [] if check.result is CheckResult.OK else [f"{check.code}: {check.evidence}"],
+        "processes": [msgspec.to_builtins(process) for process in reading.processes],
+        "ports": [msgspec.to_builtins(port) for port in reading.ports],
+        "health": words.get(reading.check.result, "unhealthy"),
+        "reasons": [f"{check.code}: {check.evidence}" for check in checks],
     }

@@ -83,6 +83,8 @@ def test_a_healthy_device_is_read_whole() -> None:
         "numa_node": None,
         "cpu_affinity": None,
         "partitions": [],
+        "processes": [],
+        "ports": [],
         "health": "healthy",
         "reasons": [],
     }
