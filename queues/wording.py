@@ -47,6 +47,10 @@ FAULTS: Mapping[str, str | Promise] = {
     "not-found": _("There is no such team, or you are not in it."),
     "no-such-node": _("There is no such node."),
     "no-such-recording": _("There is no such recording, or it made room for newer ones."),
+    "recording-damaged": _("This recording is damaged and cannot be read."),
+    "recording-format": _(
+        "This recording has the format %(format)s of another version of Headrace; this one reads %(reads)s."
+    ),
     "too-many-jobs": _("Must add at most %(limit)s jobs in all."),
     "too-many-nodes": _("Must add at most %(limit)s nodes in all."),
     "queue-closed": _("This queue is closed: the policy no longer has it."),

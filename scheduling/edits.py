@@ -35,10 +35,11 @@ class EditKind(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """What edits may name: nodes by id, queues by name with their ids, and what requests may say."""
+    """What edits may name: nodes by id, queues by name with their ids, teams by slug, and what requests may say."""
 
     nodes: Collection[int]
     queues: Mapping[str, int]
+    teams: Collection[str]
     rules: SpecRules
 
 
@@ -101,6 +102,9 @@ def _add_job(fields: Fields, known: Known) -> Edit | None:
         return None
     if spec.queue not in known.queues:
         fields.refuse("spec.queue", Fault.CHOICE, options=", ".join(known.queues))
+        return None
+    if spec.team is not None and spec.team not in known.teams:
+        fields.refuse("spec.team", Fault.NOT_FOUND)
         return None
     return AddJobs(spec.name, known.queues[spec.queue], spec.priority, request_of(spec), count or 1)
 

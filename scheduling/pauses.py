@@ -6,6 +6,7 @@ the pause is answered, nothing new is started, not even by a cycle that was unde
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from django.db import connection, transaction
@@ -31,9 +32,23 @@ SELECT EXISTS (SELECT 1 FROM base_cluster WHERE paused)
 """
 
 
+class Stop(StrEnum):
+    """Which pause keeps the jobs of a queue waiting; the codes of the sentences that say so."""
+
+    CLUSTER = "paused"
+    QUEUE = "queue-paused"
+
+
 def cluster_is_paused() -> bool:
     """Whether nothing at all is started. One query."""
     return Cluster.objects.filter(paused=True).exists()
+
+
+def stopped_queues() -> dict[int, Stop]:
+    """The queues of which nothing is started now, by id. Two queries."""
+    if cluster_is_paused():
+        return dict.fromkeys(Queue.objects.values_list("pk", flat=True), Stop.CLUSTER)
+    return dict.fromkeys(Queue.objects.filter(pause__isnull=False).values_list("pk", flat=True), Stop.QUEUE)
 
 
 def is_stopped(*, queue: int, node: int) -> bool:

@@ -10,6 +10,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from django.db import connection, transaction
 from controlplane.base import clock
 from controlplane.policy.document import Retention
 from scheduling import models
-from scheduling.engine.codec import FORMAT, Recording, encode
+from scheduling.engine.codec import FORMAT, CodecError, Recording, check, encode
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import DeviceHealth, Plan, ReasonCode
@@ -46,8 +47,19 @@ DELETE FROM scheduling_recording WHERE id IN (
 """
 
 
+class Unreadable(StrEnum):
+    """Why a stored recording cannot be read; the codes of the sentences that say so."""
+
+    DAMAGED = "recording-damaged"
+    FORMAT = "recording-format"
+
+
 class UnreadableRecording(ValueError):
-    """A stored recording that this version cannot read."""
+    """A stored recording that this version cannot read; `params` are those of the sentence."""
+
+    def __init__(self, why: Unreadable, detail: str, **params: int) -> None:
+        super().__init__(detail)
+        self.why, self.params = why, params
 
 
 @dataclass
@@ -114,14 +126,26 @@ def pack(call: Recording) -> bytes:
 
 
 def unpack(packed: bytes) -> Recording:
-    """The call that was packed; UnreadableRecording when another version wrote something else."""
+    """The call that was packed; UnreadableRecording when it is damaged or another version wrote it."""
     try:
-        found: Recording = msgspec.json.decode(zlib.decompress(packed), type=Recording)
-    except (zlib.error, msgspec.DecodeError) as error:
-        raise UnreadableRecording(str(error)) from error
-    if found.format != FORMAT:
-        raise UnreadableRecording(f"format {found.format}, this version reads {FORMAT}")
+        plain = zlib.decompress(packed)
+        check_format(msgspec.json.decode(plain, type=_Head).format)
+        found: Recording = msgspec.json.decode(plain, type=Recording)
+        check(found)
+    except (zlib.error, msgspec.DecodeError, CodecError) as error:
+        raise UnreadableRecording(Unreadable.DAMAGED, str(error)) from error
     return found
+
+
+class _Head(msgspec.Struct):
+    format: int
+
+
+def check_format(written: int) -> None:
+    """UnreadableRecording when another version wrote it."""
+    if written != FORMAT:
+        detail = f"format {written}, this version reads {FORMAT}"
+        raise UnreadableRecording(Unreadable.FORMAT, detail, format=written, reads=FORMAT)
 
 
 def load(recording_id: int) -> Recording:

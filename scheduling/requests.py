@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from django.db.models import Count
+
 from controlplane.base import clock
 from queues.models import Intent, Job, JobStatus
 from queues.shape import NOTHING_AVOIDED, Avoidance
@@ -74,6 +76,14 @@ def load_pending(cache: RequestCache) -> list[tuple[PendingJob, str]]:
     requests = cache.load([row[-1] for row in rows])
     # A job whose shape changed between the two queries is looked at next time.
     return [(_pending(row, requests[row[-1]]), row[-1]) for row in rows if row[-1] in requests]
+
+
+def count_pending(queues: Collection[int]) -> dict[int, int]:
+    """How many jobs of these queues wait for a place, paused or not; one query, none without queues."""
+    if not queues:
+        return {}
+    waiting = Job.objects.filter(status=JobStatus.PENDING, intent=Intent.RUN, queue_id__in=queues)
+    return dict(waiting.order_by().values_list("queue_id").annotate(n=Count("id")))
 
 
 def pending_job(job: Job) -> PendingJob:

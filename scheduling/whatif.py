@@ -11,6 +11,8 @@ from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
+    PAUSED,
+    DeviceHealth,
     EnginePolicy,
     ExpectedShape,
     NodeInfo,
@@ -29,7 +31,7 @@ DRAINED = "draining"
 
 @dataclass(frozen=True)
 class Situation:
-    """What a plan is made from. `names` are those of made-up jobs, by id."""
+    """What a plan is made from. Jobs of the queues in `stopped` are not served."""
 
     nodes: tuple[NodeInfo, ...]
     jobs: tuple[PendingJob, ...]
@@ -37,6 +39,7 @@ class Situation:
     now_ms: int
     seed: int
     expected: tuple[ExpectedShape, ...] = ()
+    stopped: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class ChangeQuota:
 
 @dataclass(frozen=True)
 class AddNodes:
-    """So many empty nodes like this one."""
+    """So many nodes like this one, as they would come new: empty, ready, every device whole and open to jobs."""
 
     like: int
     count: int = 1
@@ -102,7 +105,9 @@ def edited(before: Situation, edits: Sequence[Edit]) -> Situation:
                 after = replace(after, policy=_with_quota(after.policy, queue, quota_ppm))
             case AddNodes(like):
                 model = next(info for info in after.nodes if info.node == like)
-                twins = (_twin(model, next(nodes), number, devices) for number in range(1, edit.count + 1))
+                paused = any(i.not_ready == PAUSED and i.node_set == model.node_set for i in after.nodes)
+                new_one = replace(model, not_ready=PAUSED if paused else None)
+                twins = (_twin(new_one, next(nodes), number, devices) for number in range(1, edit.count + 1))
                 after = replace(after, nodes=(*after.nodes, *twins))
     return after
 
@@ -111,7 +116,7 @@ def made_plan(situation: Situation) -> Plan:
     """What would be decided."""
     return plan(
         ClusterState.build(situation.nodes),
-        situation.jobs,
+        [job for job in situation.jobs if job.queue not in situation.stopped],
         situation.policy,
         now_ms=situation.now_ms,
         seed=situation.seed,
@@ -146,7 +151,9 @@ def _with_quota(policy: EnginePolicy, queue: int, quota_ppm: int | None) -> Engi
 
 
 def _twin(model: NodeInfo, node: int, number: int, ids: count[int]) -> NodeInfo:
-    """The same machine with nothing on it."""
+    """The same machine as it would come new. What was decided about or went wrong with that one is not copied; a pause
+    of its node set holds for all nodes in it.
+    """
     empty = emptied(model)
     parents = (device.parent for device in empty.devices if device.parent is not None)
     known = dict.fromkeys((*(device.device for device in empty.devices), *parents))
@@ -155,6 +162,8 @@ def _twin(model: NodeInfo, node: int, number: int, ids: count[int]) -> NodeInfo:
         replace(
             device,
             device=numbers[device.device],
+            health=DeviceHealth.HEALTHY,
+            cordoned=False,
             parent=None if device.parent is None else numbers[device.parent],
         )
         for device in empty.devices
@@ -162,6 +171,8 @@ def _twin(model: NodeInfo, node: int, number: int, ids: count[int]) -> NodeInfo:
     return replace(
         empty,
         node=node,
+        not_ready=model.not_ready,
+        observe_only=False,
         name=f"{model.name}+{number}",
         devices=tuple(devices),
         links=tuple(replace(link, a=numbers[link.a], b=numbers[link.b]) for link in model.links),

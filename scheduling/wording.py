@@ -164,6 +164,8 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     "caps-not-enforced": _(
         "Quotas are shown but do not hold jobs back yet: another quota changes no decision."
     ),
+    "planned-paused": _("The cluster is paused: no job is placed in either plan."),
+    "planned-queues-paused": _("These queues are paused, and none of their jobs are placed: %(queues)s."),
     "placed": _("Placed on %(node)s, the best of %(candidates)s nodes that could take it."),
     "placed-only": _("Placed on %(node)s, the only node that could take it."),
 }

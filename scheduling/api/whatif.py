@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import structlog
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -13,16 +14,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.accounts.models import User
 from controlplane.accounts.permissions import Action, permission_for
+from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, StrictSerializer, page, page_of, read_body
+from controlplane.base.failures import RETRY_AFTER
 from controlplane.base.problems import Problem, not_found
-from queues.wording import fault
+from queues.wording import FAULTS, fault
 from scheduling import models
 from scheduling.api.requests import WHAT_IF_REQUEST
 from scheduling.api.serializers import SentenceSerializer
 from scheduling.edits import EditFaults
 from scheduling.recordings import UnreadableRecording, document, load
 from scheduling.selectors.whatif import what_if
+
+log = structlog.get_logger(__name__)
 
 # Each takes seconds of a processor; more at once would only be slower, and slow everybody else.
 _one_at_a_time = threading.Lock()
@@ -69,8 +75,8 @@ class DocumentView(APIView):
         except models.Recording.DoesNotExist:
             raise not_found() from None
         except UnreadableRecording as error:
-            message = _("This recording is of another version of Headrace: %(why)s")
-            raise Problem(409, "recording-unreadable", message=message, params={"why": str(error)}) from error
+            log.warning("recording-unreadable", recording=recording_id, error=str(error))
+            raise Problem(409, error.why, message=FAULTS[error.why], params=error.params) from error
         name = f"headrace-recording-{recording_id}.json"
         return HttpResponse(
             found,
@@ -88,11 +94,12 @@ class ReasonCountSerializer(serializers.Serializer):
 
 
 class QueueOutcomeSerializer(serializers.Serializer):
-    """What becomes of the jobs of one queue."""
+    """What becomes of the jobs of one queue; `held` ones wait for a pause."""
 
     name = serializers.CharField()
     placed = serializers.IntegerField()
     refused = serializers.IntegerField()
+    held = serializers.IntegerField()
 
 
 class BookedPercentSerializer(serializers.Serializer):
@@ -103,11 +110,14 @@ class BookedPercentSerializer(serializers.Serializer):
 
 
 class OutcomeSerializer(serializers.Serializer):
-    """One plan in figures. Of a long line only the first jobs are considered; `exhausted`: those were all."""
+    """One plan in figures. Of a long line only the first jobs are considered; `exhausted`: those were all. `held` jobs
+    wait for a pause and are not considered.
+    """
 
     considered = serializers.IntegerField()
     placed = serializers.IntegerField()
     refused = serializers.IntegerField()
+    held = serializers.IntegerField()
     exhausted = serializers.BooleanField()
     wall_ms = serializers.IntegerField()
     queues = QueueOutcomeSerializer(many=True)
@@ -155,11 +165,18 @@ class WhatIfSerializer(serializers.Serializer):
     changes_total = serializers.IntegerField()
 
 
+class EditsField(serializers.Field):
+    """Whatever came: scheduling.edits judges it and names every fault."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
+
 class WhatIfRequestSerializer(StrictSerializer):
     """The start - a recording, or null for the cluster now - and what is different."""
 
     recording = serializers.IntegerField(allow_null=True, required=False, min_value=1)
-    edits = serializers.JSONField()
+    edits = EditsField()
 
 
 class WhatIfView(APIView):
@@ -175,17 +192,16 @@ class WhatIfView(APIView):
     def post(self, request: Request) -> Response:
         body = read_body(request, WhatIfRequestSerializer)
         if not _one_at_a_time.acquire(blocking=False):
-            raise Problem(
-                429, "busy", message=_("Another what-if is being worked out. Try again in a moment.")
-            )
+            message = _("Another what-if is being worked out. Try again in a moment.")
+            raise Problem(429, "busy", message=message, headers=RETRY_AFTER)
         try:
-            return Response(WhatIfSerializer(_answer(body)).data)
+            return Response(WhatIfSerializer(_answer(body, signed_in(request))).data)
         finally:
             _one_at_a_time.release()
 
 
-def _answer(body: dict[str, Any]) -> dict[str, Any]:
+def _answer(body: dict[str, Any], user: User) -> dict[str, Any]:
     try:
-        return what_if(body.get("recording"), body["edits"])
+        return what_if(body.get("recording"), body["edits"], user)
     except EditFaults as faults:
         raise Problem(400, "invalid", errors=[fault(error) for error in faults.errors]) from None

@@ -59,7 +59,30 @@ def decode(kind: type[T], text: str) -> T:
     except json.JSONDecodeError as error:
         raise CodecError(f"document: not JSON: {error}") from error
     found: T = _read(kind, raw, kind.__name__)
+    if isinstance(found, Recording):
+        check(found)
     return found
+
+
+def check(call: Recording) -> None:
+    """CodecError when what the types cannot tell is wrong: ids that are there twice, links between foreign devices."""
+    _each_once("nodes", (info.node for info in call.nodes))
+    _each_once("jobs", (job.job for job in call.jobs))
+    _each_once("devices", (device.device for info in call.nodes for device in info.devices))
+    for row, info in enumerate(call.nodes):
+        path = f"nodes[{row}]"
+        _each_once(f"{path}.cpus", (cpu.cpu for cpu in info.cpus))
+        here = {device.device for device in info.devices}
+        if any(link.a not in here or link.b not in here for link in info.links):
+            raise CodecError(f"Recording.{path}.links: a link leads to a device that is not of this node")
+
+
+def _each_once(path: str, ids: Iterable[int]) -> None:
+    seen: set[int] = set()
+    for one in ids:
+        if one in seen:
+            raise CodecError(f"Recording.{path}: the id {one} stands there twice")
+        seen.add(one)
 
 
 def _plain(value: object) -> object:

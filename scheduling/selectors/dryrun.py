@@ -1,4 +1,4 @@
-"""Where a job would go now, by the same function that places real ones; nothing is stored."""
+"""Where a job would go now, by the same function that places real ones and under the same pauses; nothing is stored."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scheduling.expected import expected_jobs
 from scheduling.requests import request_of
 from scheduling.selectors.explanations import EMPTY, explain_refusal, placed_view
 from scheduling.selectors.live import Live, live_view, node_names
+from scheduling.wording import plain_sentence
 
 # Above every id that a stored job can have.
 NO_JOB = 2**62
@@ -23,6 +24,8 @@ MOST_AHEAD = 2000
 def dry_run(spec: JobSpec, user: User, *, queue: int, team: int) -> dict[str, Any]:
     """The placement that the job would get, the waiting jobs before it served first, or why it would wait."""
     live = live_view()
+    if queue in live.stopped:
+        return _answer(spec, refusal={"sentence": plain_sentence(live.stopped[queue]).as_json()})
     job = PendingJob(
         job=NO_JOB, attempt=1, queue=queue, team=team, priority=spec.priority, submitted_at_ms=live.now_ms,
         request=request_of(spec),
@@ -31,9 +34,15 @@ def dry_run(spec: JobSpec, user: User, *, queue: int, team: int) -> dict[str, An
     placed = next((one for one in found.placed if one.job == NO_JOB), None)
     refusal = next((one for one in found.refused if one.job == NO_JOB), None)
     view = None if refusal is None else explain_refusal(live, refusal, job, spec, user)
+    return _answer(spec, placement=None if placed is None else _placement(placed), refusal=view)
+
+
+def _answer(
+    spec: JobSpec, *, placement: dict[str, Any] | None = None, refusal: dict[str, Any] | None = None
+) -> dict[str, Any]:
     return {
-        "placement": None if placed is None else _placement(placed),
-        "refusal": None if view is None else {**EMPTY, "status": "pending", **view},
+        "placement": placement,
+        "refusal": None if refusal is None else {**EMPTY, "status": "pending", **refusal},
         "spec": encode_spec(spec),
     }
 

@@ -29,12 +29,11 @@ from scheduling.engine.types import (
 from scheduling.estimates import estimate_view
 from scheduling.expected import expected_jobs
 from scheduling.models import Decision, Outcome, ShapeReason
-from scheduling.pauses import cluster_is_paused
+from scheduling.pauses import stopped_queues
 from scheduling.requests import pending_job
 from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.live import Live, live_view, node_names
-from scheduling.selectors.pauses import paused_queues
 from scheduling.sheets import decode_placed, decode_refusal
 from scheduling.wording import Sentence, change_text, label_of, plain_sentence, reason_sentence, unit_of
 
@@ -64,7 +63,7 @@ def explain_job(job: Job, user: User) -> dict[str, Any]:
 
 def _explain_pending(job: Job, user: User) -> dict[str, Any]:
     stored = ShapeReason.objects.filter(shape=job.shape).first()
-    paused = _pause_of(job)
+    paused = stopped_queues().get(job.queue_id)
     if stored is None:
         return {"sentence": plain_sentence(paused or "not-looked-at").as_json()}
     refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
@@ -79,13 +78,6 @@ def _explain_pending(job: Job, user: User) -> dict[str, Any]:
         "since": max(stored.since, waits_since),
         "cycle": stored.cycle_id,
     }
-
-
-def _pause_of(job: Job) -> str | None:
-    """The sentence of the pause that keeps the job waiting whatever else is the matter."""
-    if cluster_is_paused():
-        return "paused"
-    return "queue-paused" if job.queue_id in paused_queues() else None
 
 
 def explain_refusal(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from controlplane.base import clock
@@ -10,6 +10,7 @@ from inventory.models import Node
 from scheduling.cycle import Worker
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import PendingJob
+from scheduling.pauses import Stop, stopped_queues
 from scheduling.policy_bridge import CyclePolicy, current_policy
 from scheduling.requests import load_pending
 
@@ -18,12 +19,15 @@ _SERVER = Worker()
 
 @dataclass(frozen=True)
 class Live:
-    """The cluster, the policy and all waiting jobs as committed a moment ago."""
+    """The cluster, the policy and all waiting jobs as committed a moment ago. Jobs of the `stopped` queues (by id, with
+    the pause) wait whatever is free.
+    """
 
     state: ClusterState
     policy: CyclePolicy
     pending: tuple[PendingJob, ...]
     now_ms: int
+    stopped: Mapping[int, Stop]
 
 
 def live_view(*, pending: bool = True) -> Live:
@@ -32,7 +36,8 @@ def live_view(*, pending: bool = True) -> Live:
     policy = current_policy()
     jobs = tuple(job for job, _shape in load_pending(_SERVER.requests)) if pending else ()
     refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
-    return Live(_SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=refresh_ms), policy, jobs, now_ms)
+    state = _SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=refresh_ms)
+    return Live(state, policy, jobs, now_ms, stopped_queues() if pending else {})
 
 
 def node_names(ids: Iterable[int]) -> dict[int, str]:

@@ -1,5 +1,5 @@
 """A what-if in the shape of the API: the plan for the waiting jobs as things are, the one after the edits, and every
-job for which they differ.
+job for which they differ. Both are made under the pauses that hold now.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from controlplane.accounts.models import User
+from controlplane.accounts.scoping import visible_teams
 from controlplane.base import clock
 from controlplane.policy.active import active_policy
 from queues.fields import FieldError
@@ -16,9 +18,12 @@ from queues.models import Job
 from queues.rules import spec_rules
 from scheduling import models, recordings
 from scheduling.edits import EditFaults, Known, read_edits
+from scheduling.engine.ordering import in_service_order
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import PendingJob, Placed, Plan, ReasonCode, Refusal
 from scheduling.expected import expected_jobs
+from scheduling.pauses import Stop
+from scheduling.requests import count_pending
 from scheduling.selectors.live import live_view
 from scheduling.selectors.shares import capacity_of
 from scheduling.whatif import AddJobs, ChangeQuota, Edit, Situation, edited, first_in_line, made_plan
@@ -27,92 +32,134 @@ from scheduling.wording import code_text, plain_sentence
 # A person waits for the answer: of a longer line only the first are served.
 MOST_JOBS = 2000
 MOST_CHANGES = 200
+# What becomes of a job.
+Fate = Placed | Refusal | Stop
 
 
 @dataclass(frozen=True)
 class _Made:
-    """One plan with what it was made from, and how long it took."""
+    """One plan with what it was made from, and how long it took. `held` jobs wait for a pause, by queue."""
 
     situation: Situation
     plan: Plan
     waiting: int
+    held: Mapping[int, int]
     wall_ms: int
 
 
-def what_if(recording: int | None, raw_edits: object) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Start:
+    """What a what-if begins with; `stopped` names the pauses, and the `held` jobs of those queues are only counted."""
+
+    situation: Situation
+    stopped: Mapping[int, Stop]
+    held: Mapping[int, int]
+
+
+def what_if(recording: int | None, raw_edits: object, user: User) -> dict[str, Any]:
     """Both outcomes side by side. EditFaults for edits and recordings that are not there."""
-    found = _situation(recording)
-    edits = read_edits(raw_edits, _known(found))
-    added = sum(edit.count for edit in edits if isinstance(edit, AddJobs))
-    waiting = len(found.jobs)
-    before = replace(found, jobs=first_in_line(found.jobs, found.policy, MOST_JOBS - added))
-    now, then = _make(before, waiting), _make(edited(before, edits), waiting + added)
-    changes = _changes(now, then, edits)
+    start = _start(recording)
+    found = start.situation
+    edits = read_edits(raw_edits, _known(found, user))
+    added = Counter({queue.queue: 0 for queue in found.policy.queues})
+    for edit in edits:
+        added.update({edit.queue: edit.count} if isinstance(edit, AddJobs) else {})
+    waiting, more = len(found.jobs), sum(added[queue] for queue in added if queue not in start.stopped)
+    before = replace(found, jobs=first_in_line(found.jobs, found.policy, MOST_JOBS - added.total()))
+    now = _make(before, waiting, start.held)
+    held = {queue: start.held.get(queue, 0) + added[queue] for queue in start.stopped}
+    then = _make(edited(before, edits), waiting + more, held)
+    changes = _changes(now, then, edits, start.stopped)
     return {
         "at": clock.from_ms(found.now_ms),
         "recording": recording,
-        "notes": _notes(edits),
-        "before": _outcome(now),
-        "after": _outcome(then),
+        "notes": _notes(edits, start),
+        "before": _outcome(now, start.stopped),
+        "after": _outcome(then, start.stopped),
         "changes": changes[:MOST_CHANGES],
         "changes_total": len(changes),
     }
 
 
-def _notes(edits: Sequence[Edit]) -> list[dict[str, Any]]:
-    """What the answer cannot say."""
-    capped = any(isinstance(edit, ChangeQuota) for edit in edits)
-    return [plain_sentence("caps-not-enforced").as_json()] if capped else []
+def _notes(edits: Sequence[Edit], start: _Start) -> list[dict[str, Any]]:
+    """What the answer cannot say, and the pauses under which it was made."""
+    notes = []
+    if any(isinstance(edit, ChangeQuota) for edit in edits):
+        notes.append(plain_sentence("caps-not-enforced"))
+    if Stop.CLUSTER in start.stopped.values():
+        notes.append(plain_sentence("planned-paused"))
+    elif start.stopped:
+        queues = start.situation.policy.queues
+        names = [queue.name for queue in queues if queue.queue in start.stopped]
+        notes.append(plain_sentence("planned-queues-paused", queues=", ".join(names)))
+    return [note.as_json() for note in notes]
 
 
-def _situation(recording: int | None) -> Situation:
-    if recording is None:
-        live = live_view()
-        nodes = tuple(live.state.infos)
-        return Situation(nodes, live.pending, live.policy.engine, live.now_ms, 0, expected_jobs())
+def _start(recording: int | None) -> _Start:
+    """The cluster now under its pauses, or what a recorded plan was made from: jobs that a pause kept out are not in
+    it.
+    """
+    if recording is not None:
+        return _Start(_recorded(recording), {}, {})
+    live = live_view()
+    stopped = frozenset(live.stopped)
+    jobs = tuple(job for job in live.pending if job.queue not in stopped)
+    nodes, policy = tuple(live.state.infos), live.policy.engine
+    situation = Situation(nodes, jobs, policy, live.now_ms, 0, expected_jobs(), stopped)
+    return _Start(situation, live.stopped, count_pending(stopped))
+
+
+def _recorded(recording: int) -> Situation:
     try:
         call = recordings.load(recording)
-    except (models.Recording.DoesNotExist, recordings.UnreadableRecording):
+    except models.Recording.DoesNotExist:
         raise EditFaults([FieldError("recording", "no-such-recording")]) from None
+    except recordings.UnreadableRecording as error:
+        raise EditFaults([FieldError("recording", error.why, error.params)]) from None
     return Situation(call.nodes, call.jobs, call.policy, call.now_ms, call.seed, call.expected)
 
 
-def _known(situation: Situation) -> Known:
+def _known(situation: Situation, user: User) -> Known:
     return Known(
         nodes={info.node for info in situation.nodes},
         queues={queue.name: queue.queue for queue in situation.policy.queues},
+        teams=set(visible_teams(user).values_list("slug", flat=True)),
         rules=spec_rules(active_policy()),
     )
 
 
-def _make(situation: Situation, waiting: int) -> _Made:
+def _make(situation: Situation, waiting: int, held: Mapping[int, int]) -> _Made:
     started = clock.monotonic_s()
     made = made_plan(situation)
-    return _Made(situation, made, waiting, int((clock.monotonic_s() - started) * 1000))
+    return _Made(situation, made, waiting, held, int((clock.monotonic_s() - started) * 1000))
 
 
-def _outcome(made: _Made) -> dict[str, Any]:
+def _outcome(made: _Made, stopped: Mapping[int, Stop]) -> dict[str, Any]:
     queues = {queue.queue: queue.name for queue in made.situation.policy.queues}
     by_job = {job.job: queues.get(job.queue, "") for job in made.situation.jobs}
     placed = Counter(by_job[one.job] for one in made.plan.placed)
     refused = Counter(by_job[one.job] for one in made.plan.refused)
-    reasons = Counter(one.code for one in made.plan.refused)
+    reasons: Counter[ReasonCode | Stop] = Counter(one.code for one in made.plan.refused)
+    reasons.update({stop: made.held[queue] for queue, stop in stopped.items() if made.held.get(queue)})
     return {
         "considered": made.plan.considered,
         "placed": len(made.plan.placed),
         "refused": len(made.plan.refused),
+        "held": sum(made.held.values()),
         "exhausted": made.plan.considered >= made.waiting,
         "wall_ms": made.wall_ms,
         "queues": [
-            {"name": name, "placed": placed[name], "refused": refused[name]} for name in queues.values()
+            {"name": n, "placed": placed[n], "refused": refused[n], "held": made.held.get(queue, 0)}
+            for queue, n in queues.items()
         ],
         "reasons": [{**_reason(code), "count": number} for code, number in reasons.most_common()],
         "booked_percent": _booked_percent(made),
     }
 
 
-def _reason(code: ReasonCode) -> dict[str, Any]:
-    return {"code": code.value, "text": code_text(code)}
+def _reason(code: ReasonCode | Stop) -> dict[str, Any]:
+    text = plain_sentence(code).text if isinstance(code, Stop) else code_text(code)
+    return {"code": code.value, "text": text}
 
 
 def _booked_percent(made: _Made) -> dict[str, float | None]:
@@ -131,10 +178,13 @@ def _percent(part: int, whole: int) -> float | None:
     return round(min(100.0, part * 100 / whole), 1) if whole else None
 
 
-def _changes(now: _Made, then: _Made, edits: Sequence[Edit]) -> list[dict[str, Any]]:
+def _changes(
+    now: _Made, then: _Made, edits: Sequence[Edit], stopped: Mapping[int, Stop]
+) -> list[dict[str, Any]]:
     """Jobs that go elsewhere, start, no longer start, or wait for another reason; in order of service."""
-    before, after = _by_job(now.plan), _by_job(then.plan)
-    different = [job for job in then.situation.jobs if _differ(before.get(job.job), after.get(job.job))]
+    before, after = _by_job(now, stopped), _by_job(then, stopped)
+    line = in_service_order(then.situation.jobs, then.situation.policy)
+    different = [job for job in line if _differ(before.get(job.job), after.get(job.job))]
     names = {info.node: info.name for info in then.situation.nodes}
     queues = {queue.queue: queue.name for queue in then.situation.policy.queues}
     added = _added_names(then.situation.jobs[len(now.situation.jobs) :], edits)
@@ -150,20 +200,23 @@ def _changes(now: _Made, then: _Made, edits: Sequence[Edit]) -> list[dict[str, A
     ]
 
 
-def _by_job(plan: Plan) -> dict[int, Placed | Refusal]:
-    found: dict[int, Placed | Refusal] = {one.job: one for one in plan.placed}
-    return found | {one.job: one for one in plan.refused}
+def _by_job(made: _Made, stopped: Mapping[int, Stop]) -> dict[int, Fate]:
+    found: dict[int, Fate] = {j.job: stopped[j.queue] for j in made.situation.jobs if j.queue in stopped}
+    found |= {one.job: one for one in made.plan.placed}
+    return found | {one.job: one for one in made.plan.refused}
 
 
-def _differ(before: Placed | Refusal | None, after: Placed | Refusal | None) -> bool:
+def _differ(before: Fate | None, after: Fate | None) -> bool:
     return _place(before) != _place(after) or _code(before) is not _code(after)
 
 
-def _place(found: Placed | Refusal | None) -> int | None:
+def _place(found: Fate | None) -> int | None:
     return found.node if isinstance(found, Placed) else None
 
 
-def _code(found: Placed | Refusal | None) -> ReasonCode | None:
+def _code(found: Fate | None) -> ReasonCode | Stop | None:
+    if isinstance(found, Stop):
+        return found
     return found.code if isinstance(found, Refusal) else None
 
 
@@ -177,9 +230,7 @@ def _ids(jobs: Iterable[PendingJob], added: Mapping[int, str]) -> list[int]:
     return [job.job for job in jobs if job.job not in added]
 
 
-def _sides(
-    before: Placed | Refusal | None, after: Placed | Refusal | None, names: Mapping[int, str]
-) -> dict[str, Any]:
+def _sides(before: Fate | None, after: Fate | None, names: Mapping[int, str]) -> dict[str, Any]:
     sides: dict[str, Any] = {}
     for side, found in (("before", before), ("after", after)):
         node, code = _place(found), _code(found)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import Role
+from inventory.models import DeviceHealth, NodeState
 from queues.models import Job, JobStatus
+from scheduling.api import whatif as what_if_api
 from scheduling.models import Decision, Placement, Recording
 from scheduling.selectors import whatif
 from tests.scheduling import factories as make
@@ -55,11 +59,12 @@ def test_nothing_different_changes_nothing(user, api):
         "considered": 2,
         "placed": 1,
         "refused": 1,
+        "held": 0,
         "exhausted": True,
         "queues": [
-            {"name": "inference", "placed": 0, "refused": 0},
-            {"name": "training", "placed": 1, "refused": 1},
-            {"name": "offline", "placed": 0, "refused": 0},
+            {"name": "inference", "placed": 0, "refused": 0, "held": 0},
+            {"name": "training", "placed": 1, "refused": 1, "held": 0},
+            {"name": "offline", "placed": 0, "refused": 0, "held": 0},
         ],
         "reasons": [
             {"code": "device-busy", "text": "The devices that would do are taken by other jobs.", "count": 1}
@@ -165,6 +170,8 @@ def test_a_long_line_is_served_in_part(user, api, monkeypatch):
         ({"kind": "change-quota", "queue": 1, "percent": 101},
          {"edits[0].queue": "choice", "edits[0].percent": "max"}),
         ({"kind": "add-job"}, {"edits[0].spec": "type"}),
+        ({"kind": "add-job", "spec": {"queue": "training", "command": ["true"], "team": "nobody"}},
+         {"edits[0].spec.team": "not-found"}),
         ({"kind": "add-job", "count": 1001, "spec": {"queue": "x"}},
          {"edits[0].count": "max", "edits[0].spec.queue": "choice", "edits[0].spec.command": "required"}),
     ],
@@ -209,6 +216,40 @@ def test_only_operators_and_admins_ask(user, api):
     document = api.get(f"/api/v1/recordings/{recording.pk}/document")
     assert document.json()["plan"]["considered"] == 1 and "attachment" in document["Content-Disposition"]
     assert api.get("/api/v1/recordings/99999/document").status_code == 404
-    Recording.objects.update(document=b"\x00")
-    assert api.get(f"/api/v1/recordings/{recording.pk}/document").json()["code"] == "recording-unreadable"
-    assert faults(api, recording=recording.pk) == {"recording": "no-such-recording"}
+
+
+def test_changes_come_in_order_of_service(user, api):
+    """Queues by priority first, added jobs where they belong."""
+    node = one_device()
+    for queue in ("offline", "training"):
+        make.make_job(user, name=queue, queue=queue)
+    added = {"kind": "add-job", "spec": make.body(queue="inference", name="new")}
+    changes = ask(api, added, {"kind": "drain-node", "node": node.pk})["changes"]
+    assert [change["name"] for change in changes] == ["new", "training", "offline"]
+
+
+def test_added_nodes_come_as_new(user, api):
+    """What was decided about the model, or is broken on it, is not copied."""
+    node = make.make_node("alpha", cores=8, state=NodeState.CORDONED, observe_only=True)
+    make.make_device(node, cordoned=True)
+    make.make_device(node, index=1, health=DeviceHealth.QUARANTINED)
+    make.make_job(user, resources={"devices": 2})
+    (change,) = ask(api, {"kind": "add-nodes", "like": node.pk})["changes"]
+    assert change["after"]["node_name"] == "alpha+1"
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400"])
+def test_a_number_without_end_is_told_at_its_field(user, api, number):
+    text = f'{{"edits": [{{"kind": "change-weight", "term": "balance", "weight": {number}}}]}}'
+    answer = api.post("/api/v1/what-if", text, content_type="application/json")
+    (error,) = answer.json()["errors"]
+    assert answer.status_code == 400 and error["field"] == "edits[0].weight"
+    assert error["code"] == ("min" if number.startswith("-") else "max")
+
+
+def test_who_must_wait_is_told_how_long(user, api, monkeypatch):
+    lock = threading.Lock()
+    lock.acquire()
+    monkeypatch.setattr(what_if_api, "_one_at_a_time", lock)
+    answer = api.post("/api/v1/what-if", {"edits": []}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (429, "busy") and int(answer["Retry-After"]) > 0

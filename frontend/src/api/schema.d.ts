@@ -1575,11 +1575,15 @@ export interface components {
             memory_mib: number | null;
             distances: (number | null)[];
         };
-        /** @description One plan in figures. Of a long line only the first jobs are considered; `exhausted`: those were all. */
+        /**
+         * @description One plan in figures. Of a long line only the first jobs are considered; `exhausted`: those were all. `held` jobs
+         *     wait for a pause and are not considered.
+         */
         Outcome: {
             considered: number;
             placed: number;
             refused: number;
+            held: number;
             exhausted: boolean;
             wall_ms: number;
             queues: components["schemas"]["QueueOutcome"][];
@@ -1751,11 +1755,12 @@ export interface components {
             running: number;
             wait_s: components["schemas"]["WaitStats"];
         };
-        /** @description What becomes of the jobs of one queue. */
+        /** @description What becomes of the jobs of one queue; `held` ones wait for a pause. */
         QueueOutcome: {
             name: string;
             placed: number;
             refused: number;
+            held: number;
         };
         /** @description How many jobs wait for one reason. */
         ReasonCount: {

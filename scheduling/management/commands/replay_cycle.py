@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from scheduling import models
-from scheduling.engine.codec import FORMAT, CodecError, Recording, decode, encode, encode_pretty
-from scheduling.recordings import UnreadableRecording, load, replay
+from scheduling.engine.codec import CodecError, Recording, decode, encode, encode_pretty
+from scheduling.recordings import UnreadableRecording, check_format, load, replay
 
 
 class Command(BaseCommand):
@@ -47,8 +47,7 @@ def _call(name: str) -> Recording:
         if name.isascii() and name.isdigit() and not Path(name).exists():
             return load(int(name))
         call = decode(Recording, Path(name).read_text(encoding="utf-8"))
-        if call.format != FORMAT:
-            raise UnreadableRecording(f"format {call.format}, this version reads {FORMAT}")
+        check_format(call.format)
         return call
     except models.Recording.DoesNotExist:
         raise CommandError(f"There is no recording {name}; GET /api/v1/recordings lists them.") from None
