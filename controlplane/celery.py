@@ -25,9 +25,12 @@ BEAT = (
     ("scheduling.tasks.run_cycle", 5),
     ("scheduling.tasks.declare_lost", 10),
     ("inventory.tasks.flush_telemetry", 2),
+    ("inventory.tasks.roll_up_history", 30),
+    ("inventory.tasks.keep_history", 900),
     ("scheduling.tasks.expect", 300),
     ("scheduling.tasks.prune", 3600),
     ("inventory.tasks.probe_cycle", PROBE_INTERVAL_S),
+    ("inventory.tasks.watch_rules", 10),
 )
 
 

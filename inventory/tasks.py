@@ -6,9 +6,11 @@ import redis
 import structlog
 from celery import shared_task
 
+from controlplane.base import clock
 from controlplane.base.failures import DATABASE_GONE
 from controlplane.policy.active import active_policy
-from inventory import probing, telemetry
+from inventory import alert_rules, probing, telemetry
+from inventory.history import partitions, rollup
 from inventory.wiring import UPWARD
 
 log = structlog.get_logger(__name__)
@@ -18,11 +20,26 @@ log = structlog.get_logger(__name__)
 def flush_telemetry() -> int:
     """Moves readings from the stream to the database; returns the number of reports."""
     try:
-        return telemetry.flush(UPWARD.booked_mib).entries
+        return telemetry.flush(UPWARD.booked).entries
     except (redis.RedisError, *DATABASE_GONE) as error:
         # What was not stored waits in the stream for the next tick.
         log.warning("readings-not-flushed", error=type(error).__name__)
         return 0
+
+
+@shared_task(name="inventory.tasks.roll_up_history")
+def roll_up_history() -> int:
+    """Sums up the minutes and hours that are over; how many."""
+    return rollup.roll_up(clock.now())
+
+
+@shared_task(name="inventory.tasks.keep_history")
+def keep_history() -> int:
+    """Makes the next partitions and drops old ones, once what is due of them is summed up; how many were dropped."""
+    now = clock.now()
+    partitions.make_ahead(now)
+    rollup.roll_up(now)
+    return len(partitions.drop_old(now, active_policy().retention))
 
 
 @shared_task(name="inventory.tasks.probe_cycle")
@@ -30,3 +47,9 @@ def probe_cycle() -> int:
     """Judges silence and missing checks; returns the number of nodes that fell silent or were lost."""
     probed = probing.probe(active_policy().health)
     return probed.silent + probed.lost
+
+
+@shared_task(name="inventory.tasks.watch_rules")
+def watch_rules() -> int:
+    """Judges the latest readings by the policy's rules; returns the number of alerts raised."""
+    return alert_rules.watch(active_policy().alert_rules)

@@ -39,6 +39,7 @@ class Action(StrEnum):
     TEAM_MEMBER_EDIT = "team-member-edit"
     AUDIT_READ = "audit-read"
     ALERT_READ = "alert-read"
+    ALERT_HANDLE = "alert-handle"
     POLICY_READ = "policy-read"
     POLICY_ACTIVATE = "policy-activate"
     QUEUE_READ = "queue-read"
@@ -104,6 +105,7 @@ PERMISSIONS: dict[Action, Rule] = {
     Action.TEAM_MEMBER_EDIT: Rule(LEADS, Scope.WRITE),
     Action.AUDIT_READ: Rule(OPERATORS, Scope.READ),
     Action.ALERT_READ: Rule(EVERYBODY, Scope.READ),
+    Action.ALERT_HANDLE: Rule(OPERATORS, Scope.WRITE),
     Action.POLICY_READ: Rule(EVERYBODY, Scope.READ),
     Action.POLICY_ACTIVATE: Rule(ADMINS, Scope.WRITE),
     Action.QUEUE_READ: Rule(EVERYBODY, Scope.READ),

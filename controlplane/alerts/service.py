@@ -1,4 +1,4 @@
-"""Raising and clearing alerts; the only writer of Alert rows."""
+"""Raising, acknowledging and clearing alerts; the only writer of Alert rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from controlplane.alerts.models import Alert, Severity
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
+
+_NOBODY = {"acknowledged_at": None, "acknowledged_by": "", "note": ""}
 
 
 def raise_alert(
@@ -25,10 +27,12 @@ def raise_alert(
     before = Alert.objects.filter(**key, cleared_at=None).exists()
     if not before:
         Alert.objects.bulk_create([fresh], ignore_conflicts=True)
-    changed = (
-        Alert.objects.filter(**key, cleared_at=None)
-        .exclude(severity=severity, details=fresh.details)
-        .update(severity=severity, details=fresh.details)
+    open_one = Alert.objects.filter(**key, cleared_at=None)
+    if severity == Severity.CRITICAL:
+        # Who took up a warning has not seen that it became worse.
+        open_one.exclude(severity=severity).update(**_NOBODY)
+    changed = open_one.exclude(severity=severity, details=fresh.details).update(
+        severity=severity, details=fresh.details
     )
     if changed or not before:
         after_commit(Topic.HINT, ("alerts",))
@@ -37,7 +41,23 @@ def raise_alert(
 def clear_alert(code: str, *, subject_type: str, subject_id: object) -> bool:
     """Close the open alert about this subject; True when there was one."""
     key = {"code": code, "subject_type": subject_type, "subject_id": str(subject_id)}
-    cleared = Alert.objects.filter(**key, cleared_at=None).update(cleared_at=clock.now())
-    if cleared:
+    return _changed(Alert.objects.filter(**key, cleared_at=None).update(cleared_at=clock.now()))
+
+
+def acknowledge(alert: Alert, *, by: str, note: str) -> bool:
+    """Somebody takes up an open alert; False when it is cleared or somebody has it already."""
+    taken = Alert.objects.filter(pk=alert.pk, cleared_at=None, acknowledged_at=None).update(
+        acknowledged_at=clock.now(), acknowledged_by=by, note=note
+    )
+    return _changed(taken)
+
+
+def unacknowledge(alert: Alert) -> bool:
+    """Nobody has it; False when so it was."""
+    return _changed(Alert.objects.filter(pk=alert.pk).exclude(acknowledged_at=None).update(**_NOBODY))
+
+
+def _changed(rows: int) -> bool:
+    if rows:
         after_commit(Topic.HINT, ("alerts",))
-    return bool(cleared)
+    return bool(rows)

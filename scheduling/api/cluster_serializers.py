@@ -121,10 +121,12 @@ class WaitingSerializer(serializers.Serializer):
 
 
 class AlertCountsSerializer(serializers.Serializer):
-    """Open alerts."""
+    """Open alerts. Those that are silenced are counted apart and in none of the others."""
 
     open = serializers.IntegerField()
     critical = serializers.IntegerField()
+    acknowledged = serializers.IntegerField()
+    silenced = serializers.IntegerField()
 
 
 class LastCycleSerializer(serializers.Serializer):

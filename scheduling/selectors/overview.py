@@ -9,7 +9,7 @@ from django.db.models import Count, Q, Sum
 
 from controlplane.accounts.models import User
 from controlplane.accounts.scoping import visible_to
-from controlplane.alerts.models import Alert, Severity
+from controlplane.alerts.silences import open_counts
 from controlplane.base import clock
 from inventory.health import TAKES_JOBS
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading, NodeState
@@ -40,9 +40,7 @@ def overview(user: User) -> dict[str, Any]:
         "jobs": _jobs(user),
         "queues": _queues(),
         "waiting": _waiting(user),
-        "alerts": Alert.objects.filter(cleared_at=None).aggregate(
-            open=Count("id"), critical=Count("id", filter=Q(severity=Severity.CRITICAL))
-        ),
+        "alerts": open_counts(),
         "cycle": last_cycle(),
     }
 

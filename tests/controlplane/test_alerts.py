@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
 
-from controlplane.accounts.models import User
+from controlplane.accounts.models import AuditEntry, Role, User
 from controlplane.alerts.models import Alert, Severity
-from controlplane.alerts.service import clear_alert, raise_alert
+from controlplane.alerts.service import acknowledge, clear_alert, raise_alert
 from tests.controlplane.conftest import client_of
 
 
@@ -56,3 +57,72 @@ def test_alerts_are_filtered(admin: User) -> None:
     assert [a["code"] for a in client.get("/api/v1/alerts?open=true").json()["results"]] == ["memory"]
     assert [a["code"] for a in client.get("/api/v1/alerts?severity=critical").json()["results"]] == ["clone"]
     assert client.get("/api/v1/alerts?open=perhaps").status_code == 400
+
+
+def only_alert() -> Alert:
+    return Alert.objects.get(cleared_at=None)
+
+
+def test_an_operator_takes_up_an_alert(make_user: Callable[..., User], member: User) -> None:
+    raise_alert("hot", Severity.WARNING, subject_type="device", subject_id=3)
+    operator = client_of(make_user("ops", role=Role.OPERATOR))
+    address = f"/api/v1/alerts/{only_alert().pk}"
+    assert client_of(member).post(f"{address}/acknowledge", {}, format="json").status_code == 403
+    taken = operator.post(f"{address}/acknowledge", {"note": "fan ordered"}, format="json").json()
+    assert (taken["acknowledged_by"], taken["note"], taken["cleared_at"]) == ("ops", "fan ordered", None)
+    again = operator.post(f"{address}/acknowledge", {"note": "other"}, format="json").json()
+    assert again["note"] == "fan ordered"
+    assert AuditEntry.objects.filter(action="alert-acknowledge").count() == 1
+    assert operator.get("/api/v1/alerts?acknowledged=false").json()["results"] == []
+    assert operator.post(f"{address}/unacknowledge").json()["acknowledged_at"] is None
+    clear_alert("hot", subject_type="device", subject_id=3)
+    refused = operator.post(f"{address}/acknowledge", {}, format="json")
+    assert (refused.status_code, refused.json()["code"]) == (409, "alert-cleared")
+
+
+@pytest.mark.django_db
+def test_an_alert_that_becomes_critical_needs_a_person_anew() -> None:
+    raise_alert("hot", Severity.WARNING, subject_type="device", subject_id=3)
+    assert acknowledge(only_alert(), by="ops", note="") is True
+    raise_alert("hot", Severity.WARNING, subject_type="device", subject_id=3, details={"value": 91})
+    assert only_alert().acknowledged_by == "ops"
+    raise_alert("hot", Severity.CRITICAL, subject_type="device", subject_id=3)
+    assert (only_alert().acknowledged_by, only_alert().severity) == ("", "critical")
+
+
+def test_silenced_alerts_stay_open_and_call_nobody(admin: User) -> None:
+    raise_alert("hot", Severity.CRITICAL, subject_type="device", subject_id=3)
+    raise_alert("hot", Severity.WARNING, subject_type="device", subject_id=4)
+    client = client_of(admin)
+    body = {"subject_type": "device", "subject_id": "3", "minutes": 30, "reason": "fan replaced"}
+    made = client.post("/api/v1/alert-silences", body, format="json")
+    assert (made.status_code, made.json()["created_by"]) == (201, admin.username)
+    shown = {one["subject_id"]: one["silenced"] for one in client.get("/api/v1/alerts").json()["results"]}
+    assert shown == {"3": True, "4": False}
+    counts = {"open": 1, "critical": 0, "acknowledged": 0, "silenced": 1}
+    assert client.get("/api/v1/overview").json()["alerts"] == counts
+    assert len(client.get("/api/v1/alert-silences?active=true").json()["results"]) == 1
+    client.post(f"/api/v1/alert-silences/{made.json()['id']}/end")
+    assert client.get("/api/v1/alert-silences?active=true").json()["results"] == []
+    assert [one["subject_id"] for one in client.get("/api/v1/alerts?silenced=true").json()["results"]] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"minutes": 5, "reason": "x"}, "code"),
+        ({"minutes": 5, "reason": "x", "subject_id": "3"}, "subject_type"),
+        ({"minutes": 0, "reason": "x", "code": "hot"}, "minutes"),
+        ({"minutes": 10**9, "reason": "x", "code": "hot"}, "minutes"),
+        ({"minutes": 5, "reason": "", "code": "hot"}, "reason"),
+    ],
+)
+def test_a_silence_names_what_how_long_and_why(admin: User, body: dict[str, object], field: str) -> None:
+    refused = client_of(admin).post("/api/v1/alert-silences", body, format="json")
+    assert refused.status_code == 400
+    assert refused.json()["errors"][0]["field"] == field
+
+
+def test_the_rules_of_the_policy_are_listed(member: User) -> None:
+    rules = client_of(member).get("/api/v1/alert-rules").json()
+    assert [rule["name"] for rule in rules] == ["device-hot", "node-memory-full"]

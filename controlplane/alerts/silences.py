@@ -1,0 +1,55 @@
+"""Silences: the only writer of Silence rows, and which alerts they cover."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from controlplane.alerts.models import Alert, Severity, Silence
+from controlplane.base import clock
+from controlplane.base.tx import Topic, after_commit
+
+
+def silence(
+    *, code: str, subject_type: str, subject_id: str, until: datetime, reason: str, by: str
+) -> Silence:
+    """Alerts that match all that is not blank call nobody until then."""
+    made = Silence.objects.create(
+        code=code, subject_type=subject_type, subject_id=subject_id, until=until, reason=reason, created_by=by
+    )
+    after_commit(Topic.HINT, ("alerts",))
+    return made
+
+
+def end_silence(made: Silence) -> bool:
+    """Ends it now; False when it had ended."""
+    now = clock.now()
+    ended = Silence.objects.filter(pk=made.pk, until__gt=now).update(until=now)
+    if ended:
+        after_commit(Topic.HINT, ("alerts",))
+    return bool(ended)
+
+
+def with_silenced(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
+    """The same, each with `silenced`."""
+    covering = Silence.objects.filter(
+        Q(code="") | Q(code=OuterRef("code")),
+        Q(subject_type="") | Q(subject_type=OuterRef("subject_type")),
+        Q(subject_id="") | Q(subject_id=OuterRef("subject_id")),
+        until__gt=clock.now(),
+    )
+    return alerts.annotate(silenced=Exists(covering))
+
+
+def open_counts() -> dict[str, int]:
+    """How many alerts are open, of them critical and acknowledged, without those that are silenced."""
+    open_ones = with_silenced(Alert.objects.filter(cleared_at=None))
+    rows = list(open_ones.values_list("severity", "acknowledged_at", "silenced"))
+    heard = [(severity, taken) for severity, taken, silenced in rows if not silenced]
+    return {
+        "open": len(heard),
+        "critical": sum(severity == Severity.CRITICAL for severity, _taken in heard),
+        "acknowledged": sum(taken is not None for _severity, taken in heard),
+        "silenced": len(rows) - len(heard),
+    }
