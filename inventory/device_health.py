@@ -12,11 +12,12 @@ from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
 from controlplane.base.texts import LINES
 from controlplane.policy.document import Health as HealthPolicy
-from inventory.facts import text
+from inventory.cleaning import text
 from inventory.health import TAKES_JOBS, HealthState, Observation, Thresholds, step
 from inventory.identifiers import normal_identity
 from inventory.models import Device, DeviceEvent, DeviceHealth
 from inventory.revisions import node_changed, node_shown
+from inventory.wiring import UPWARD
 
 MAX_EVIDENCE = 20_000
 MAX_CHECKS = 1024
@@ -40,12 +41,16 @@ _GRAVITY = (CheckResult.OK, CheckResult.UNKNOWN, CheckResult.FAILED, CheckResult
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One observation of one device with its reason and raw evidence, and who caused it when a person did."""
+    """One observation of one device with its reason and raw evidence, and who caused it when a person did.
+
+    `inherited` marks what a slice shares with its device: nobody is alerted of it twice.
+    """
 
     observation: Observation
     reason: str = ""
     evidence: str = ""
     actor: str = ""
+    inherited: bool = False
 
 
 def thresholds_of(policy: HealthPolicy) -> Thresholds:
@@ -61,7 +66,8 @@ def thresholds_of(policy: HealthPolicy) -> Thresholds:
 def observe_checks(devices: Iterable[Device], checks: Sequence[Check], thresholds: Thresholds) -> None:
     """One round of checks of a node's devices.
 
-    A known device that no check names counts as unknown; the worst of several checks counts.
+    A known device that no check names counts as unknown; the worst of several checks counts. A slice that no check
+    names stands as its device does.
     """
     by_identity: dict[str, Check] = {}
     for check in checks[:MAX_CHECKS]:
@@ -69,20 +75,33 @@ def observe_checks(devices: Iterable[Device], checks: Sequence[Check], threshold
         known = by_identity.get(identity)
         if known is None or _GRAVITY.index(check.result) > _GRAVITY.index(known.result):
             by_identity[identity] = check
-    apply_observations({device: _seen(device, by_identity) for device in devices}, thresholds)
+    by_id = {device.pk: device for device in devices}
+    seen = {device: _seen(device, by_id.get(device.parent_id or 0), by_identity) for device in by_id.values()}
+    apply_observations(seen, thresholds)
 
 
-def _seen(device: Device, checks: Mapping[str, Check]) -> Seen:
-    names = [name for name in (device.identity, device.pci_bus_id) if name]
-    check = next((checks[name] for name in names if name in checks), None)
+def _seen(device: Device, parent: Device | None, checks: Mapping[str, Check]) -> Seen:
+    check = _check_of(device, checks)
+    inherited = check is None and parent is not None
+    if parent is not None and check is None:
+        check = _check_of(parent, checks)
     if check is None:
-        return Seen(Observation.UNKNOWN, "no-check")
-    return Seen(_RESULTS[check.result], check.code, check.evidence)
+        return Seen(Observation.UNKNOWN, "no-check", inherited=inherited)
+    return Seen(_RESULTS[check.result], check.code, check.evidence, inherited=inherited)
+
+
+def _check_of(device: Device, checks: Mapping[str, Check]) -> Check | None:
+    names = [name for name in (device.identity, device.pci_bus_id) if name]
+    return next((checks[name] for name in names if name in checks), None)
 
 
 def observe_nothing(devices: Iterable[Device], thresholds: Thresholds, *, reason: str) -> None:
     """A round in which checks were due and none came."""
-    apply_observations({device: Seen(Observation.UNKNOWN, reason) for device in devices}, thresholds)
+    seen = {
+        device: Seen(Observation.UNKNOWN, reason, inherited=device.parent_id is not None)
+        for device in devices
+    }
+    apply_observations(seen, thresholds)
 
 
 def apply_observations(seen: Mapping[Device, Seen], thresholds: Thresholds) -> None:
@@ -103,7 +122,16 @@ def state_of(device: Device) -> HealthState:
         good=device.good_checks,
         unknown=device.unknown_checks,
         before_missing=DeviceHealth(missing_from) if missing_from else None,
+        fatal=device.fatal,
     )
+
+
+def inherited_health(parent: Device) -> dict[str, object]:
+    """The health columns of a slice that is new on this device."""
+    return _columns(state_of(parent)) | {
+        "health_reason": parent.health_reason,
+        "health_evidence": parent.health_evidence,
+    }
 
 
 def _columns(state: HealthState) -> dict[str, object]:
@@ -113,6 +141,7 @@ def _columns(state: HealthState) -> dict[str, object]:
         "good_checks": state.good,
         "unknown_checks": state.unknown,
         "health_before_missing": state.before_missing,
+        "fatal": state.fatal,
     }
 
 
@@ -154,10 +183,17 @@ def _announce(device: Device, before: DeviceHealth, after: DeviceHealth, seen: S
 def _alert(device: Device, before: DeviceHealth, after: DeviceHealth, seen: Seen) -> None:
     if before in _ALERTS:
         clear_alert(_ALERTS[before][0], subject_type="device", subject_id=device.pk)
-    if after in _ALERTS:
+    if after in _ALERTS and not seen.inherited and not _is_dissolved(device, after):
         code, severity = _ALERTS[after]
         details = {"node": device.node_id, "index": device.index, "reason": text(seen.reason, 200)}
         raise_alert(code, severity, subject_type="device", subject_id=device.pk, details=details)
+
+
+def _is_dissolved(device: Device, after: DeviceHealth) -> bool:
+    """A slice that is gone is no loss unless somebody holds it: its device was cut anew."""
+    if device.parent_id is None or after is not DeviceHealth.MISSING:
+        return False
+    return UPWARD.booked is None or device.pk not in UPWARD.booked([device.pk])
 
 
 def _notice_flapping(device: Device, now: datetime) -> None:

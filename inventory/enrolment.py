@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from agent.protocol import EnrolRequest
 from controlplane.base import clock
-from inventory.facts import text
+from inventory.cleaning import text
 from inventory.models import EnrolmentToken, Node, NodeContact, NodeCredential, NodeState, RetiredBoot
 from inventory.node_states import AWAY
 from inventory.revisions import node_shown

@@ -37,7 +37,8 @@ class Thresholds:
 class HealthState:
     """Health with its counters of equal checks in a row, which stop at their thresholds: a steady state is equal.
 
-    In UNKNOWN, `unknown` at its limit means that the device was drained and must earn trust again.
+    In UNKNOWN, `unknown` at its limit means that the device was drained and must earn trust again. `fatal` says that a
+    fatal check was among what put it into quarantine: what runs there cannot go on.
     """
 
     health: DeviceHealth = DeviceHealth.UNKNOWN
@@ -45,6 +46,7 @@ class HealthState:
     good: int = 0
     unknown: int = 0
     before_missing: DeviceHealth | None = None
+    fatal: bool = False
 
 
 def step(state: HealthState, observation: Observation, thresholds: Thresholds) -> HealthState:
@@ -56,14 +58,21 @@ def step(state: HealthState, observation: Observation, thresholds: Thresholds) -
     if observation is Observation.RELEASED:
         return _release(state)
     if state.health is DeviceHealth.MISSING:
-        return state
+        return _missing(state, observation)
     return _CHECKS[observation](state, thresholds)
 
 
 def _vanish(state: HealthState) -> HealthState:
     if state.health is DeviceHealth.MISSING:
         return state
-    return HealthState(health=DeviceHealth.MISSING, before_missing=state.health)
+    return HealthState(health=DeviceHealth.MISSING, before_missing=state.health, fatal=state.fatal)
+
+
+def _missing(state: HealthState, observation: Observation) -> HealthState:
+    """Checks of a device that is not there say nothing, but that it is lost for good: then it returns in quarantine."""
+    if observation is not Observation.FATAL:
+        return state
+    return replace(state, before_missing=DeviceHealth.QUARANTINED, fatal=True)
 
 
 def _return(state: HealthState, thresholds: Thresholds) -> HealthState:
@@ -71,7 +80,7 @@ def _return(state: HealthState, thresholds: Thresholds) -> HealthState:
     if state.health is not DeviceHealth.MISSING:
         return state
     if state.before_missing in ON_PROBATION:
-        return HealthState(health=DeviceHealth.QUARANTINED)
+        return HealthState(health=DeviceHealth.QUARANTINED, fatal=state.fatal)
     return HealthState(health=DeviceHealth.UNKNOWN, unknown=thresholds.unknown)
 
 
@@ -118,7 +127,7 @@ def _failed(state: HealthState, thresholds: Thresholds) -> HealthState:
 
 
 def _fatal(state: HealthState, thresholds: Thresholds) -> HealthState:
-    return HealthState(health=DeviceHealth.QUARANTINED, failed=thresholds.failed)
+    return HealthState(health=DeviceHealth.QUARANTINED, failed=thresholds.failed, fatal=True)
 
 
 def _unknown(state: HealthState, thresholds: Thresholds) -> HealthState:

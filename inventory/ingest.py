@@ -9,8 +9,9 @@ from typing import Any
 
 from agent.protocol import Facts
 from controlplane.base import clock
-from inventory.device_health import Seen, apply_observations
-from inventory.facts import UNSEEN_BY_SCHEDULING, CleanDevice, CleanFacts, CleanLink, clean_facts
+from inventory.device_facts import CleanDevice, CleanLink
+from inventory.device_health import Seen, apply_observations, inherited_health
+from inventory.facts import UNSEEN_BY_SCHEDULING, CleanFacts, clean_facts
 from inventory.health import Observation, Thresholds
 from inventory.matching import match_devices
 from inventory.models import Device, DeviceHealth, DeviceLink, Node, NodeSet
@@ -62,35 +63,53 @@ def _update(row: Node | Device, columns: dict[str, Any]) -> set[str]:
 def _apply_devices(node: Node, devices: list[Device], clean: CleanFacts, thresholds: Thresholds) -> bool:
     # A card that is there has a better claim to its address than one that left.
     devices.sort(key=lambda device: (device.health == DeviceHealth.MISSING, device.pk))
-    matches = match_devices(devices, clean.devices)
     by_id = {device.pk: device for device in devices}
-    changed = [_refresh(by_id[device_id], reported) for device_id, reported in matches.same]
-    created = [_create(node, reported) for reported in matches.new]
+    parts = [part for whole in clean.devices for part in whole.partitions]
+    whole_of = {part.identity: whole.identity for whole in clean.devices for part in whole.partitions}
+    matches = match_devices(devices, [*clean.devices, *parts])
+    rows = {reported.identity: by_id[device_id] for device_id, reported in matches.same}
+    new_parts = [one for one in matches.new if one.identity in whole_of]
+    # A slice starts with the health of its device, so that one comes first and is judged first.
+    rows |= {one.identity: _create(node, one, None) for one in matches.new if one.identity not in whole_of}
+    changed = [
+        _refresh(by_id[device_id], one, rows.get(whole_of.get(one.identity, "")))
+        for device_id, one in matches.same
+    ]
     apply_observations(
         {by_id[device_id]: Seen(Observation.VANISHED, "not-reported") for device_id in matches.gone}
         | {by_id[device_id]: Seen(Observation.RETURNED, "reported-again") for device_id, _ in matches.same},
         thresholds,
     )
-    return any(changed) or bool(created)
+    for one in new_parts:
+        _create(node, one, rows[whole_of[one.identity]])
+    return bool(matches.new) or any(changed)
 
 
-def _refresh(device: Device, reported: CleanDevice) -> bool:
+def _refresh(device: Device, reported: CleanDevice, parent: Device | None) -> bool:
     columns = dict(reported.columns)
     if columns["uuid"] is None:
         # A card in error may not tell its UUID; its address then says which one it is.
         columns["uuid"] = device.uuid
     columns["identity"] = columns["uuid"] or reported.identity
+    columns["parent_id"] = None if parent is None else parent.pk
     return bool(_update(device, columns) - UNSEEN_COLUMNS)
 
 
-def _create(node: Node, reported: CleanDevice) -> Device:
+def _create(node: Node, reported: CleanDevice, parent: Device | None) -> Device:
+    """A new slice of a device that lost its trust has none either: cutting a card anew heals nothing."""
+    health = {} if parent is None else inherited_health(parent)
     return Device.objects.create(
-        node=node, identity=reported.identity, health_since=clock.now(), **reported.columns
+        node=node,
+        identity=reported.identity,
+        parent=parent,
+        health_since=clock.now(),
+        **health,
+        **reported.columns,
     )
 
 
 def _apply_links(node: Node, links: tuple[CleanLink, ...]) -> bool:
-    present = Device.objects.filter(node=node).exclude(health=DeviceHealth.MISSING)
+    present = Device.objects.filter(node=node, parent=None).exclude(health=DeviceHealth.MISSING)
     ids = dict(present.values_list("index", "id"))
     wanted = dict(_link_row(link, ids) for link in links if link.first in ids and link.second in ids)
     known = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from inventory.facts import CleanDevice
+from inventory.device_facts import CleanDevice
 
 
 class Known(Protocol):

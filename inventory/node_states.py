@@ -7,7 +7,7 @@ from django.db.models import Q
 from controlplane.alerts.models import Severity
 from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
-from inventory.facts import text
+from inventory.cleaning import text
 from inventory.models import Node, NodeState
 from inventory.revisions import node_changed
 

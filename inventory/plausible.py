@@ -37,6 +37,8 @@ NUMA_ID = Range(0, 4_095)
 NUMA_DISTANCE = Range(0, 65_535)
 CPU_MHZ = Range(1, 20_000)
 DEVICE_INDEX = Range(0, 65_535)
+COMPUTE_MILLI = Range(1, 1000)
+IMAGE_MIB = Range(0, 64 * 1024 * 1024)
 LINK_LANES = Range(1, 1_024)
 LINK_MB_S = Range(1, 100_000_000)
 # Ten years either way: a node may believe the wrong year, but 2^63 is no clock.

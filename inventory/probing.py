@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import ProtectedError, Q, QuerySet
 
 from controlplane.alerts.models import Alert, Severity
 from controlplane.alerts.service import clear_alert, raise_alert
@@ -178,11 +179,22 @@ def _prune(now: datetime) -> None:
     DeviceEvent.objects.filter(at__lt=now - KEEP_HISTORY).delete()
     RetiredBoot.objects.filter(retired_at__lt=now - KEEP_HISTORY).delete()
     EnrolmentToken.objects.filter(expires_at__lt=now - KEEP_HISTORY).delete()
+    _forget_dissolved(now)
     _clear_old_claims(now)
     flapping = Alert.objects.filter(code=device_health.FLAPPING, cleared_at=None).values_list(
         "subject_id", flat=True
     )
     device_health.clear_flapping([int(subject) for subject in flapping], now)
+
+
+def _forget_dissolved(now: datetime) -> None:
+    """Slices of devices that were cut anew, unless a job still holds them."""
+    gone = Device.objects.filter(
+        parent__isnull=False, health=DeviceHealth.MISSING, health_since__lt=now - KEEP_SPANS
+    )
+    for device in gone.order_by("pk"):
+        with suppress(ProtectedError):
+            device.delete()
 
 
 def _clear_old_claims(now: datetime) -> None:

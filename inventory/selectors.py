@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import F, Prefetch, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.accounts.models import User
@@ -42,6 +43,8 @@ _DEVICE_COLUMNS = (
     "memory_total_mib",
     "memory_reserved_mib",
     "compute_units",
+    "compute_milli",
+    "memory_group",
     "driver_version",
     "numa_node",
     "cpu_affinity",
@@ -50,12 +53,22 @@ _DEVICE_COLUMNS = (
     "health_since",
     "health_reason",
     "health_evidence",
+    "flapping",
     "cordoned",
     "foreign_mib",
 )
 _READING_COLUMNS = ("at", "memory_used_mib", "utilization_pct", "temperature_c", "power_mw")
 _HOST_READING_COLUMNS = ("at", "cpu_used_milli", "memory_used_mib", "load1_milli", "power_mw")
 
+
+# Every device with its slices after it.
+BY_PLACE = (
+    Coalesce("parent__index", "index"),
+    Coalesce("parent_id", "id"),
+    F("parent_id").desc(nulls_first=True),
+    "index",
+    "id",
+)
 
 _REASONS: Mapping[str, Text] = {
     NOT_SIMULATED: _("Simulated, and nothing simulates it now. It comes back when the demo runs again.")
@@ -66,7 +79,8 @@ def node_rows(
     *, state: str | None = None, node_set: str | None = None, search: str | None = None
 ) -> QuerySet[Node]:
     """Nodes for a list, without their large facts."""
-    present = Device.objects.exclude(health=DeviceHealth.MISSING).only("node_id", "model").order_by("index")
+    present = Device.objects.filter(parent=None).exclude(health=DeviceHealth.MISSING)
+    present = present.only("node_id", "model").order_by("index")
     rows = Node.objects.select_related("node_set", "contact").defer("facts")
     rows = rows.prefetch_related(Prefetch("devices", queryset=present, to_attr="present_devices"))
     if state is not None:
@@ -111,7 +125,7 @@ def node_detail(node_id: int, user: User) -> dict[str, Any] | None:
     return {
         **node_summary(node),
         **_facts_part(node, by_cpu),
-        "devices": device_documents(device_rows(node=node_id).order_by("index", "id"), user),
+        "devices": device_documents(device_rows(node=node_id).order_by(*BY_PLACE), user),
         "links": [_link(link) for link in links],
         "reading": _reading(node, _HOST_READING_COLUMNS),
         "booked": bookings.get("booked", {"cores": 0, "memory_mib": 0}),
@@ -165,9 +179,10 @@ def device_documents(devices: Collection[Device], user: User) -> list[dict[str, 
 
 
 def _device(device: Device, bookings: Mapping[str, Any]) -> dict[str, Any]:
-    entry = catalogue.find(device.vendor, device.model)
+    entry = None if device.parent_id else catalogue.find(device.vendor, device.model)
     return {
         **{name: getattr(device, name) for name in _DEVICE_COLUMNS},
+        "parent": device.parent_id,
         "node": device.node_id,
         "node_name": device.node.name,
         "catalogue": entry

@@ -8,22 +8,23 @@ are booked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from psycopg import errors as pg
 
 from controlplane.base import clock, locks
 from controlplane.base.locks import LeaseToken
 from inventory.health import TAKES_JOBS
-from inventory.models import Device, Node, NodeState
+from inventory.models import Device, DeviceHealth, Node, NodeState
 from queues import lifecycle
 from queues.derive import Stage
 from queues.lifecycle import Progress
 from queues.models import Intent, Job, JobStatus
 from scheduling.backends.agent import bump_epoch
+from scheduling.engine.partitions import settled
 from scheduling.engine.quantities import free_compute_milli, free_mib, precheck_need_mib
 from scheduling.engine.types import WHOLE_MILLI, DeviceInfo, EnginePolicy, Placed, SliceChoice
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Decision, Hold, Outcome, Placement, Slice
@@ -164,15 +165,52 @@ def _check_devices(placed: Placed, precheck: EnginePolicy | None) -> None:
     choices = {choice.device: choice for choice in placed.slices}
     if not choices:
         return
-    rows = Device.objects.select_related("reading").select_for_update(no_key=True, of=("self",))
+    rows = Device.objects.select_related("reading", "parent").select_for_update(no_key=True, of=("self",))
     devices = list(rows.filter(pk__in=choices, node_id=placed.node).order_by("pk"))
     if len(devices) != len(choices):
         raise StaleDecision(StaleCode.DEVICE_UNAVAILABLE)
     booked = _booked(list(choices), placed.job)
+    cuts = _Cuts.of_node(placed.node)
     for device in devices:
-        if device.health not in TAKES_JOBS or device.cordoned:
+        if any(part.health not in TAKES_JOBS or part.cordoned for part in _with_parent(device)):
             raise StaleDecision(StaleCode.DEVICE_UNAVAILABLE)
-        _check_room(_sizes(device, *booked.get(device.pk, (0, 0))), choices[device.pk], precheck)
+        if cuts.exclude(device):
+            raise StaleDecision(StaleCode.DEVICE_BUSY)
+        sizes = cuts.share(device, _sizes(device, *booked.get(device.pk, (0, 0))))
+        _check_room(sizes, choices[device.pk], precheck)
+
+
+def _with_parent(device: Device) -> tuple[Device, ...]:
+    return (device,) if device.parent is None else (device, device.parent)
+
+
+@dataclass(frozen=True)
+class _Cuts:
+    """How the devices of a node are partitioned now: slices that are there or held, and wholes that are held."""
+
+    slices: tuple[Device, ...]
+    held: frozenset[int]
+
+    @classmethod
+    def of_node(cls, node: int) -> _Cuts:
+        """Two queries; one where nothing is partitioned."""
+        rows = Device.objects.filter(node_id=node, parent__isnull=False)
+        found = tuple(rows.filter(~Q(health=DeviceHealth.MISSING) | Q(slices__isnull=False)).distinct())
+        held = Slice.objects.filter(device__in={device.parent_id for device in found})
+        return cls(found, frozenset(held.values_list("device_id", flat=True)) if found else frozenset())
+
+    def exclude(self, device: Device) -> bool:
+        """A whole beside its slices takes no jobs, nor do slices of a whole that is held."""
+        return device.parent_id in self.held or any(part.parent_id == device.pk for part in self.slices)
+
+    def share(self, device: Device, sizes: DeviceInfo) -> DeviceInfo:
+        """Memory that several slices share counts once, as for the engine."""
+        if device.memory_group is None:
+            return sizes
+        group = (device.parent_id, device.memory_group)
+        sharers = [part for part in self.slices if (part.parent_id, part.memory_group) == group]
+        alike = [replace(sizes, device=part.pk) for part in sharers if part.pk != device.pk]
+        return settled([sizes, *alike])[0]
 
 
 def _booked(device_ids: Sequence[int], job: int) -> dict[int, tuple[int, int]]:
@@ -199,6 +237,8 @@ def _sizes(device: Device, memory_booked_mib: int, compute_booked_milli: int) ->
         memory_used_mib=None if reading is None else reading.memory_used_mib,
         compute_booked_milli=compute_booked_milli,
         foreign_mib=device.foreign_mib,
+        parent=device.parent_id,
+        memory_group=device.memory_group,
     )
 
 

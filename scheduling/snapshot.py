@@ -20,10 +20,20 @@ from django.db.models import Sum
 
 from controlplane.base import clock
 from inventory import catalogue
+from inventory.health import TAKES_JOBS
 from inventory.models import Device, DeviceLink, Node, NodeState
 from scheduling import declared
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import PAUSED, SIMULATED, CpuInfo, DeviceHealth, DeviceInfo, LinkInfo, NodeInfo
+from scheduling.engine.types import (
+    PAUSED,
+    SIMULATED,
+    WHOLE_MILLI,
+    CpuInfo,
+    DeviceHealth,
+    DeviceInfo,
+    LinkInfo,
+    NodeInfo,
+)
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
 Version = tuple[int, int, int]
@@ -33,7 +43,9 @@ REBUILD_ABOVE = 0.25
 NEVER: Version = (-1, -1, -1)
 # Measured power moves with every report; told in steps, it lets the engine keep what it computed for a node.
 POWER_STEP_MW = 50_000
+UNKNOWN_CORE = 65_535
 MEASURED_FOR = timedelta(minutes=2)
+MISSING = DeviceHealth.MISSING.name.lower()
 HEALTH = {health.name.lower(): health for health in DeviceHealth}
 
 
@@ -132,8 +144,9 @@ def _cpus(facts: dict[str, Any], booked: Collection[int]) -> tuple[CpuInfo, ...]
     return tuple(
         CpuInfo(
             cpu=cpu["id"],
-            core=cpu["core"],
-            socket=cpu["socket"],
+            # A core of its own where it is unknown: no other CPU is known to be its sibling.
+            core=UNKNOWN_CORE - cpu["id"] if cpu["core"] is None else cpu["core"],
+            socket=cpu["socket"] or 0,
             numa=cpu["numa"],
             max_mhz=cpu["max_mhz"],
             online=cpu["online"],
@@ -174,10 +187,15 @@ def _devices(ids: Collection[int] | None) -> dict[int, list[dict[str, Any]]]:
     rows = _of(Device.objects.all(), "node_id", ids).order_by("node_id", "index", "id")
     for row in rows.values(
         "id", "node_id", "index", "model", "memory_total_mib", "memory_reserved_mib", "foreign_mib", "numa_node",
-        "cpu_affinity", "health", "cordoned", "vendor", "power_limit_w", "reading__memory_used_mib",
+        "cpu_affinity", "health", "cordoned", "vendor", "power_limit_w", "compute_milli", "memory_group", "parent_id",
+        "parent__health", "parent__cordoned", "parent__model", "parent__power_limit_w", "reading__memory_used_mib",
         "reading__at", "reading__power_mw",
     ):  # fmt: skip
-        found[row["node_id"]].append(row | {"booked": booked.get(row["id"], (0, 0))})
+        taken = booked.get(row["id"])
+        # A slice that is gone no longer cuts its device, unless a job may still hold it.
+        if taken is None and row["parent_id"] is not None and row["health"] == MISSING:
+            continue
+        found[row["node_id"]].append(row | {"booked": taken or (0, 0)})
     return found
 
 
@@ -195,19 +213,29 @@ def _device(row: dict[str, Any]) -> DeviceInfo:
         foreign_mib=row["foreign_mib"],
         numa=row["numa_node"],
         cpu_affinity=tuple(row["cpu_affinity"] or ()),
-        health=HEALTH[row["health"]],
-        cordoned=row["cordoned"],
+        health=_health(row),
+        cordoned=row["cordoned"] or bool(row["parent__cordoned"]),
+        parent=row["parent_id"],
+        memory_group=row["memory_group"],
         power_limit_mw=_power_limit_mw(row),
     )
 
 
+def _health(row: dict[str, Any]) -> DeviceHealth:
+    """A slice takes jobs only where its device would."""
+    of_parent = row["parent__health"]
+    return HEALTH[row["health"] if of_parent is None or of_parent in TAKES_JOBS else of_parent]
+
+
 def _power_limit_mw(row: dict[str, Any]) -> int | None:
-    """The limit that the device itself tells, else its model's thermal design power."""
-    limit_w = row["power_limit_w"]
+    """The limit that the device itself tells, else its model's thermal design power; a slice has its part of that."""
+    of = "" if row["parent_id"] is None else "parent__"
+    limit_w = row[f"{of}power_limit_w"]
     if limit_w is None:
-        entry = catalogue.find(row["vendor"], row["model"])
+        entry = catalogue.find(row["vendor"], row[f"{of}model"])
         limit_w = None if entry is None else entry.tdp_w
-    return None if limit_w is None else 1000 * limit_w
+    milli = WHOLE_MILLI if row["parent_id"] is None else row["compute_milli"] or WHOLE_MILLI
+    return None if limit_w is None else limit_w * milli
 
 
 def _links(ids: Collection[int] | None) -> dict[int, list[LinkInfo]]:

@@ -72,9 +72,12 @@ class DevicePlacementSerializer(serializers.Serializer):
 
 
 class DeviceSerializer(serializers.Serializer):
-    """One accelerator. Unknown is null."""
+    """One accelerator, or with a `parent` a slice of one: `compute_milli` is its part of that, and slices of one
+    `memory_group` share the same memory. A device with slices takes no jobs beside them. Unknown is null.
+    """
 
     id = serializers.IntegerField()
+    parent = serializers.IntegerField(allow_null=True)  # type: ignore[assignment]
     node = serializers.IntegerField()
     node_name = serializers.CharField()
     index = serializers.IntegerField()
@@ -86,6 +89,8 @@ class DeviceSerializer(serializers.Serializer):
     memory_total_mib = serializers.IntegerField(allow_null=True)
     memory_reserved_mib = serializers.IntegerField(allow_null=True)
     compute_units = serializers.IntegerField(allow_null=True)
+    compute_milli = serializers.IntegerField(allow_null=True)
+    memory_group = serializers.IntegerField(allow_null=True)
     driver_version = serializers.CharField(allow_null=True)
     numa_node = serializers.IntegerField(allow_null=True)
     cpu_affinity = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
@@ -94,6 +99,7 @@ class DeviceSerializer(serializers.Serializer):
     health_since = serializers.DateTimeField(allow_null=True)
     health_reason = serializers.CharField(allow_blank=True)
     health_evidence = serializers.CharField(allow_blank=True)
+    flapping = serializers.BooleanField()
     cordoned = serializers.BooleanField()
     foreign_mib = serializers.IntegerField()
     catalogue = CatalogueSerializer(allow_null=True)
@@ -103,11 +109,11 @@ class DeviceSerializer(serializers.Serializer):
 
 
 class CpuSerializer(serializers.Serializer):
-    """One logical CPU and who holds it."""
+    """One logical CPU and who holds it. Unknown is null."""
 
     id = serializers.IntegerField()
-    core = serializers.IntegerField()
-    socket = serializers.IntegerField()
+    core = serializers.IntegerField(allow_null=True)
+    socket = serializers.IntegerField(allow_null=True)
     numa = serializers.IntegerField(allow_null=True)
     max_mhz = serializers.IntegerField(allow_null=True)
     online = serializers.BooleanField()

@@ -20,9 +20,15 @@ class DeviceHealth(models.TextChoices):
 
 
 class Device(models.Model):
-    """One accelerator, known within its node by `identity` (UUID, else PCI bus id)."""
+    """One accelerator, known within its node by `identity` (UUID, else PCI bus id).
+
+    A slice of a partitioned one (MIG, vNPU) is a device with a `parent`; `compute_milli` is its part of that, and
+    slices of one `memory_group` share one memory of `memory_total_mib`. `fatal` says that a fatal check ended its
+    trust: what runs on it is moved. `flapping` says that it failed too often lately.
+    """
 
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="devices")
+    parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="partitions")
     identity = models.CharField(max_length=128)
     uuid = models.CharField(max_length=128, null=True)
     pci_bus_id = models.CharField(max_length=32, null=True)
@@ -32,6 +38,8 @@ class Device(models.Model):
     memory_total_mib = models.BigIntegerField(null=True)
     memory_reserved_mib = models.BigIntegerField(null=True)
     compute_units = models.PositiveIntegerField(null=True)
+    compute_milli = models.PositiveIntegerField(null=True)
+    memory_group = models.PositiveIntegerField(null=True)
     numa_node = models.IntegerField(null=True)
     cpu_affinity = models.JSONField(null=True)
     driver_version = models.CharField(max_length=100, null=True)
@@ -45,6 +53,8 @@ class Device(models.Model):
     failed_checks = models.PositiveIntegerField(default=0)
     good_checks = models.PositiveIntegerField(default=0)
     unknown_checks = models.PositiveIntegerField(default=0)
+    fatal = models.BooleanField(default=False)
+    flapping = models.BooleanField(default=False)
     foreign_mib = models.BigIntegerField(default=0)
 
     class Meta:

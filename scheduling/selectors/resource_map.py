@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, Sum
 
 from controlplane.base import clock
-from inventory.models import Device, Node
+from inventory.models import Device, DeviceHealth, Node
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
 NODE_COLUMNS = (
@@ -18,7 +18,7 @@ NODE_COLUMNS = (
 )  # fmt: skip
 DEVICE_COLUMNS = (
     "id", "index", "model_idx", "health", "cordoned", "memory_total_mib", "booked_mib", "booked_milli", "used_mib",
-    "util_pct", "temp_c", "power_mw", "jobs_count",
+    "util_pct", "temp_c", "power_mw", "jobs_count", "parent",
 )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def _nodes() -> Iterable[list[Any]]:
 
 
 def _devices() -> tuple[list[str], dict[int, list[list[Any]]]]:
-    """Models by number, and the rows of each node's devices."""
+    """Models by number, and the rows of each node's devices; slices that are gone and held by nobody are left out."""
     slices = Slice.objects.order_by().values_list("device_id")
     booked = {
         device: (memory, milli, jobs)
@@ -66,13 +66,17 @@ def _devices() -> tuple[list[str], dict[int, list[list[Any]]]]:
     numbers: dict[str, int] = {}
     found: dict[int, list[list[Any]]] = defaultdict(list)
     rows = Device.objects.order_by("node_id", "index", "id").values_list(
-        "node_id", "id", "index", "model", "health", "cordoned", "memory_total_mib", "reading__memory_used_mib",
-        "reading__utilization_pct", "reading__temperature_c", "reading__power_mw",
+        "node_id", "id", "index", "model", "health", "cordoned", "memory_total_mib", "parent_id",
+        "reading__memory_used_mib", "reading__utilization_pct", "reading__temperature_c", "reading__power_mw",
     )  # fmt: skip
-    for node, device, index, model, health, cordoned, total, *reading in rows:
+    for node, device, index, model, health, cordoned, total, parent, *reading in rows:
+        if parent is not None and health == DeviceHealth.MISSING and device not in booked:
+            continue
         number = None if model is None else numbers.setdefault(model, len(numbers))
         memory, milli, jobs = booked.get(device, (0, 0, 0))
-        found[node].append([device, index, number, health, cordoned, total, memory, milli, *reading, jobs])
+        found[node].append(
+            [device, index, number, health, cordoned, total, memory, milli, *reading, jobs, parent]
+        )
     return list(numbers), found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.protocol import Cpu, DeviceFacts, Facts, Link, Numa, Vendor
+from agent.protocol import Cpu, DeviceFacts, Facts, Link, Numa, Partition, Vendor
 from inventory.health import Thresholds
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeCredential, NodeState
 from inventory.tokens import digest, new_node_secret
@@ -72,3 +72,15 @@ def make_device(node: Node, index: int = 0, **columns: Any) -> Device:
         "health": DeviceHealth.HEALTHY,
     }
     return Device.objects.create(node=node, **(values | columns))
+
+
+def partition(instance: int, **changes: Any) -> Partition:
+    values: dict[str, Any] = {
+        "name": "MIG 3g.40gb",
+        "uuid": f"MIG-{instance:08x}",
+        "memory_total_mib": 40 * GIB,
+        "instance": instance,
+        "compute_instance": 0,
+        "compute_milli": 429,
+    }
+    return Partition(**(values | changes))
