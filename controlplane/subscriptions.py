@@ -9,7 +9,7 @@ from controlplane.base.broker import breaker
 from controlplane.base.locks import CYCLE_LEASE
 from controlplane.base.tx import Topic, subscribe
 from controlplane.celery import app
-from controlplane.realtime.publish import publish_hint, publish_wake
+from controlplane.realtime.publish import publish_hang_up, publish_hint, publish_wake
 
 RUN_CYCLE = "scheduling.tasks.run_cycle"
 
@@ -19,6 +19,7 @@ def connect() -> None:
     subscribe(Topic.CYCLE_WAKE, wake_cycle)
     subscribe(Topic.NODE_WAKE, publish_wake)
     subscribe(Topic.HINT, publish_hint)
+    subscribe(Topic.ACCESS_CHANGED, publish_hang_up)
 
 
 def wake_cycle(_key: Hashable) -> None:

@@ -16,6 +16,7 @@ from controlplane.accounts.models import ApiToken, Membership, Role, Team, TeamR
 from controlplane.accounts.passwords import new_password, revoke_all_tokens
 from controlplane.accounts.scoping import signed_in
 from controlplane.base.problems import Fault, FieldError, Problem, fault, invalid
+from controlplane.base.tx import Topic, after_commit
 
 LARGEST_TOKEN_COUNT = 100
 # Names of the API -> columns.
@@ -73,6 +74,7 @@ def edit_user(request: Request, user: User, *, fields: Mapping[str, Any]) -> Use
             target=user,
             details={**_without_password(fields), "tokens_revoked": revoked},
         )
+        after_commit(Topic.ACCESS_CHANGED, user.pk)
     return user
 
 
@@ -145,6 +147,7 @@ def remove_member(request: Request, team: Team, *, user: User) -> None:
     with transaction.atomic():
         Membership.objects.filter(team=team, user=user).delete()
         ApiToken.objects.filter(team=team, user=user).delete()
+        after_commit(Topic.ACCESS_CHANGED, user.pk)
         record(request, "member-remove", target=team, details={"team": team.slug, "username": user.username})
 
 
@@ -169,4 +172,5 @@ def revoke_token(request: Request, token: ApiToken) -> None:
     """The token is worthless from now on."""
     with transaction.atomic():
         ApiToken.objects.filter(pk=token.pk).delete()
+        after_commit(Topic.ACCESS_CHANGED, token.user_id)
         record(request, "token-revoke", target=("token", token.pk), details={"name": token.name})

@@ -15,6 +15,7 @@ from controlplane.accounts.audit import record
 from controlplane.accounts.models import ApiToken, User
 from controlplane.accounts.signin import too_many_attempts
 from controlplane.base.problems import Fault, FieldError, Problem, invalid
+from controlplane.base.tx import Topic, after_commit
 
 
 def new_password() -> str:
@@ -53,13 +54,16 @@ def _set_own_password(request: Request, user: User, new: str, *, revoke_tokens: 
     user.save(update_fields=["password"])
     revoked = revoke_all_tokens(user) if revoke_tokens else 0
     record(request, "password-change", target=user, details={"tokens_revoked": revoked})
-    # The sessions of the old password are void; the caller's own goes on under a new key.
-    update_session_auth_hash(request._request, user)
+    after_commit(Topic.ACCESS_CHANGED, user.pk)
+    if request.auth is None:
+        # The sessions of the old password are void; the caller's own goes on under a new key.
+        update_session_auth_hash(request._request, user)
     return revoked
 
 
 def revoke_all_tokens(user: User) -> int:
     """Every token of the account is worthless from now on; how many there were."""
+    after_commit(Topic.ACCESS_CHANGED, user.pk)
     return ApiToken.objects.filter(user=user).delete()[0]
 
 

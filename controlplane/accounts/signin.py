@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponseBase
 from controlplane.accounts.audit import client_address, record
 from controlplane.accounts.models import User
 from controlplane.base.problems import Problem, problem_response
+from controlplane.base.tx import Topic, after_commit
 
 
 class SignInAdapter(DefaultAccountAdapter):
@@ -33,9 +34,12 @@ class SignInAdapter(DefaultAccountAdapter):
         record(request, "sign-in", target=("user", user.pk))
 
     def logout(self, request: HttpRequest) -> None:
-        if request.user.is_authenticated:
-            record(request, "sign-out", target=("user", request.user.pk))
+        user = request.user
+        if user.is_authenticated:
+            record(request, "sign-out", target=("user", user.pk))
         super().logout(request)
+        if user.pk is not None:
+            after_commit(Topic.ACCESS_CHANGED, user.pk)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         try:

@@ -21,6 +21,7 @@ class Topic(StrEnum):
     NODE_WAKE = "node-wake"  # key: node id
     # The key is a tuple: ("jobs",), ("job", 12), ("reasons",), ("map",), ("readings",), ("node", 3), ("alerts",), ...
     HINT = "hint"
+    ACCESS_CHANGED = "access-changed"  # key: user id; a session or token ended, or may do something else
 
 
 _subscribers: dict[Topic, list[Subscriber]] = {topic: [] for topic in Topic}

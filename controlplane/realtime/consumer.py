@@ -12,13 +12,13 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from controlplane.realtime.callers import caller_of
 from controlplane.realtime.coalescing import Hint, Pending
-from controlplane.realtime.groups import HINTS
+from controlplane.realtime.groups import HINTS, user_group
 from controlplane.realtime.waiting import GONE
 
 log = structlog.get_logger(__name__)
 
 INTERVAL_S = 0.25
-# A session may end and a token be revoked meanwhile: the reader connects again and is asked again.
+# A session or token runs out meanwhile: the reader connects again and is asked again.
 LONGEST_S = 3600.0
 TRY_AGAIN, UNAUTHENTICATED = 1013, 4401
 
@@ -31,6 +31,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._pending = Pending()
         self._arrived = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
+        self._groups: tuple[str, ...] = ()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Refuses cleanly while Valkey is away: the reader polls and tries again."""
@@ -42,10 +43,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         """Accepts those who may look; joins first, since they read everything as soon as they are accepted."""
-        if await caller_of(self.scope) is None:
+        caller = await caller_of(self.scope)
+        if caller is None:
             await self.close(code=UNAUTHENTICATED)
             return
-        await self.channel_layer.group_add(HINTS, self.channel_name)
+        self._groups = (HINTS, user_group(caller.pk))
+        for group in self._groups:
+            await self.channel_layer.group_add(group, self.channel_name)
         await self.accept()
         self._sender = asyncio.create_task(self._send_hints())
 
@@ -53,7 +57,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Stops sending."""
         if self._sender is not None:
             self._sender.cancel()
-        await self.channel_layer.group_discard(HINTS, self.channel_name)
+        for group in self._groups:
+            await self.channel_layer.group_discard(group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Readers have nothing to say; what they send is ignored."""
@@ -61,6 +66,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def hint_message(self, event: Mapping[str, Any]) -> None:
         """One hint from the channel layer. Never waits for the socket, so that a slow reader holds nobody up."""
         self._note(tuple(event["hint"]))
+
+    async def hang_up(self, event: Mapping[str, Any]) -> None:
+        """A password changed, a session or token ended, an account was closed: who still may look connects again."""
+        await self.close(code=TRY_AGAIN)
 
     def _note(self, hint: Hint) -> None:
         self._pending.add(hint)

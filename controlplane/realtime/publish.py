@@ -13,7 +13,14 @@ from channels_redis.pubsub import RedisPubSubChannelLayer
 from django.conf import settings
 
 from controlplane.base.broker import Breaker
-from controlplane.realtime.groups import HINTS, hint_message, node_group, wake_message
+from controlplane.realtime.groups import (
+    HINTS,
+    hang_up_message,
+    hint_message,
+    node_group,
+    user_group,
+    wake_message,
+)
 
 TIMEOUT_S = 0.25
 
@@ -29,6 +36,11 @@ def publish_hint(key: Hashable) -> None:
 def publish_wake(key: Hashable) -> None:
     """Subscriber of the topic NODE_WAKE; `key` is the node's id."""
     _publish(node_group(int(str(key))), wake_message())
+
+
+def publish_hang_up(key: Hashable) -> None:
+    """Subscriber of the topic ACCESS_CHANGED; `key` is the user's id."""
+    _publish(user_group(int(str(key))), hang_up_message())
 
 
 def _publish(group: str, message: dict[str, Any]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
@@ -138,6 +141,26 @@ def test_people_change_their_own_password_and_other_sessions_end(browser: Client
     entry = AuditEntry.objects.get(action="password-change")
     assert (entry.actor_name, entry.details) == ("mel", {"tokens_revoked": 0})
     assert CHANGE["new"] not in str(list(AuditEntry.objects.values()))
+
+
+@pytest.mark.usefixtures("_uncounted")
+def test_a_change_by_token_opens_no_session(member: User) -> None:
+    answer = token_client(member).post("/api/v1/me/password", CHANGE, format="json")
+    assert answer.status_code == 200 and "headrace_session" not in answer.cookies
+    assert not Session.objects.exists()
+
+
+@pytest.mark.usefixtures("_uncounted")
+@pytest.mark.parametrize("password", ["short", "password", "mel@example.com", " Teal-Harbor-2201 "])
+def test_a_weak_password_is_told_in_the_language_of_the_reader(member: User, password: str) -> None:
+    answer = client_of(member).post(
+        "/api/v1/me/password",
+        {**CHANGE, "new": password},
+        format="json",
+        headers={"Accept-Language": "zh-Hans"},
+    )
+    texts = [error["message"] for error in answer.json()["errors"]]
+    assert texts and all(re.match("[\u4e00-\u9fff]", text) for text in texts)
 
 
 @pytest.mark.usefixtures("_uncounted")

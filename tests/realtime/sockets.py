@@ -40,6 +40,13 @@ class Socket:
         hint: list[Any] = json.loads(event["text"])["hint"]
         return hint
 
+    async def close_code(self) -> int:
+        """The code with which the server ends the connection."""
+        event = await self._wire.receive_output(TIMEOUT_S)
+        assert event["type"] == "websocket.close", event
+        code: int = event["code"]
+        return code
+
     async def is_silent(self, timeout_s: float) -> bool:
         return bool(await self._wire.receive_nothing(timeout=timeout_s))
 

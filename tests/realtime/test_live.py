@@ -7,8 +7,9 @@ from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from django.db import transaction
 from django.test import Client
+from rest_framework.test import APIClient
 
-from controlplane.accounts.models import ApiToken, User
+from controlplane.accounts.models import ApiToken, Role, User
 from controlplane.asgi import application
 from controlplane.base.tx import Topic, after_commit
 from controlplane.realtime import consumer
@@ -29,6 +30,21 @@ def api_token(scopes) -> bytes:
     user = User.objects.create_user("robot", password="x")
     _token, secret = ApiToken.objects.create(user=user, name="ci", scopes=scopes)
     return secret.encode()
+
+
+def knock_out(how: str) -> None:
+    """End the access of `ann`, or a part of it."""
+    user, client = User.objects.get(username="ann"), APIClient()
+    admin = User.objects.create_user("root", password="x", role=Role.ADMIN)
+    client.force_authenticate(admin)
+    change = {"password": "another-good-one"} if how == "password" else {"active": False}
+    assert client.patch(f"/api/v1/users/{user.pk}", change, format="json").status_code == 200
+
+
+def end_tokens() -> None:
+    client = APIClient()
+    client.force_authenticate(User.objects.get(username="robot"))
+    assert client.delete(f"/api/v1/tokens/{ApiToken.objects.get().pk}").status_code == 204
 
 
 def hint_all(*hints):
@@ -86,6 +102,30 @@ async def test_another_host_is_refused_whoever_asks(host):
         (b"host", host), (b"authorization", b"Bearer " + token), app=LiveConsumer.as_asgi()
     )
     assert not socket.connected and socket.code == 4401
+
+
+@pytest.mark.parametrize("how", ["password", "closed"])
+async def test_a_socket_ends_with_the_access_of_its_user(how):
+    cookie = await database_sync_to_async(session_cookie)()
+    token = await database_sync_to_async(api_token)(["read"])
+    socket = await open_socket(ORIGIN, (b"cookie", cookie))
+    other = await open_socket((b"authorization", b"Bearer " + token), app=LiveConsumer.as_asgi())
+    await database_sync_to_async(knock_out)(how)
+    assert await socket.close_code() == 1013
+    await socket.close()
+    again = await open_socket(ORIGIN, (b"cookie", cookie))
+    assert not again.connected
+    await database_sync_to_async(hint_all)(("map",))
+    assert await other.next_hint() == ["map"]
+    await other.close()
+
+
+async def test_a_socket_ends_with_its_token():
+    token = await database_sync_to_async(api_token)(["read"])
+    socket = await open_socket((b"authorization", b"Bearer " + token), app=LiveConsumer.as_asgi())
+    await database_sync_to_async(end_tokens)()
+    assert await socket.close_code() == 1013
+    await socket.close()
 
 
 async def test_a_burst_is_coalesced_and_a_flood_becomes_a_resync(monkeypatch):
