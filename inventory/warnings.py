@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from controlplane.base.problems import filled
+from controlplane.base.problems import PLACE, filled
 
 # What agents say (agent/notices.py has the same codes), and below what is found in their facts here.
 TEXTS: Mapping[str, Promise | str] = {
@@ -49,12 +49,13 @@ def warning(code: str, **params: object) -> dict[str, Any]:
 
 def warning_text(entry: Any) -> str:
     """The sentence of a stored warning. Prose of older agents stays as it is, and what a newer one says that this
-    server does not know is shown by code.
+    server does not know is shown by code. What an agent leaves out is unknown.
     """
     if not isinstance(entry, dict):
         return str(entry)
     code, params = entry["code"], entry["params"]
     if code in TEXTS:
-        return filled(TEXTS[code], params)
+        text = str(TEXTS[code])
+        return filled(text, {name: params.get(name) or _("unknown") for name in PLACE.findall(text)})
     said = ", ".join(f"{name}: {value}" for name, value in params.items())
     return f"{code} ({said})" if said else str(code)

@@ -115,14 +115,18 @@ def _is_int64(value: Any) -> bool:
 
 
 def _unknown_or_wrong(value: Any) -> Any:
-    """Numbers become unknown, whole ones beyond all bounds the largest there is, which no reading accepts: an exit code
-    that cannot be was given nevertheless. Text and lists stay, and are refused by type.
+    """NaN becomes unknown, a number that cannot be the largest there is, which no reading accepts: an exit code of
+    1e400 or 1.5 was given nevertheless. Text and lists stay, and are refused by type.
     """
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if isinstance(value, int):
         return max(-_INT64, min(value, _INT64 - 1))
-    if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 2**53:
+    if math.isnan(value):
+        return None
+    if value.is_integer() and abs(value) < 2**53:
         return int(value)
-    return None if isinstance(value, float) else value
+    return -_INT64 if value < 0 else _INT64 - 1
 
 
 def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -37,11 +38,13 @@ class StrictJSONParser(JSONParser):
         if len(body) > limit:
             raise Problem(413, "too-large", params={"limit_bytes": limit})
         try:
-            document = json.loads(
-                body.decode(), parse_constant=_refuse_constant, object_pairs_hook=_members_once
-            )
+            document = json.loads(body.decode(), parse_constant=_refuse_constant, object_pairs_hook=_members)
         except (ValueError, RecursionError):
             raise ParseError from None
+        repeated = list(itertools.islice(_repeated(document), MOST_UNKNOWN))
+        if repeated:
+            errors = [fault(path, Fault.REPEATED_FIELD) for path in repeated]
+            raise Problem(400, "invalid", errors=errors)
         if any(_has_surrogate(name) for name in _names(document)):
             # Such a name could not even be told back in the refusal.
             raise ParseError
@@ -52,19 +55,36 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """One object; of a name given twice readers would disagree which one counts."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
+class _Ambiguous(dict[str, Any]):
+    """An object in which names stand more than once: readers would disagree which one counts."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
         counts = Counter(name for name, _value in pairs)
-        raise Problem(
-            400,
-            "invalid",
-            errors=[fault(_shown(name), Fault.REPEATED_FIELD) for name, count in counts.items() if count > 1][
-                :20
-            ],
-        )
-    return members
+        self.repeated = [name for name, count in counts.items() if count > 1]
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else _Ambiguous(pairs)
+
+
+def _repeated(document: Any) -> Iterator[str]:
+    """The paths of all names that stand more than once in their object, outer ones first."""
+    left = deque([("", document)])
+    while left:
+        path, value = left.popleft()
+        if isinstance(value, dict):
+            prefix = f"{path}." if path else ""
+            if isinstance(value, _Ambiguous):
+                yield from (f"{prefix}{_shown(name)}" for name in value.repeated)
+            left.extend((f"{prefix}{_shown(name)}", inner) for name, inner in value.items() if _holds(inner))
+        elif isinstance(value, list):
+            left.extend((f"{path}[{i}]", inner) for i, inner in enumerate(value) if _holds(inner))
+
+
+def _holds(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _shown(name: str) -> str:

@@ -34,8 +34,10 @@ class PolicyError(Exception):
     reason: str
 
     def __str__(self) -> str:
-        where = f"line {self.line}" if self.line else "document"
-        return f"{where}: {self.field}: {self.reason}" if self.field else f"{where}: {self.reason}"
+        """The reason is in the language that was active where it was found, the place in the one active now."""
+        what = f"{self.field}: {self.reason}" if self.field else self.reason
+        params = {"line": self.line, "what": what}
+        return _("line %(line)s: %(what)s") % params if self.line else _("document: %(what)s") % params
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,9 @@ def test_an_assignment_is_repeated_until_its_end_is_reported(agent, assignment):
     assert agent.report().assignments == []
 
 
-@pytest.mark.parametrize("code", [256, -1, 2**40, -(2**63), 2**63 - 1, 2**70, -(10**30)])
+@pytest.mark.parametrize(
+    "code", [256, -1, 2**40, -(2**63), 2**63 - 1, 2**70, -(10**30), "1e400", "-1e400", 1.5]
+)
 def test_an_impossible_exit_code_is_unknown_and_no_lost_process(agent, assignment, code):
     ended = task(
         assignment,

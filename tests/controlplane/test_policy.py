@@ -239,6 +239,22 @@ def test_a_bad_policy_over_http_names_the_line(admin: User) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "english", "chinese"),
+    [
+        (with_lines("colour: red"), "line 2: colour: ", "第 2 行：colour"),
+        ("\u00e9" * 2**19 + "xx", "document: ", "文档："),
+    ],
+)
+def test_a_bad_policy_is_told_in_one_language(admin: User, text: str, english: str, chinese: str) -> None:
+    body = {"document": text, "reason": "x"}
+    for language, begins in (("en", english), ("zh-Hans", chinese)):
+        headers = {"Accept-Language": language}
+        answer = client_of(admin).post("/api/v1/policies", body, format="json", headers=headers)
+        (error,) = answer.json()["errors"]
+        assert error["message"].startswith(begins)
+
+
+@pytest.mark.parametrize(
     ("rules", "field"),
     [
         ("[{name: a, metric: heat, above: 3}]", "alert-rules[0].metric"),

@@ -167,7 +167,9 @@ def test_numbers_of_query_strings_name_their_fault(text: str, code: str) -> None
     ("body", "names"),
     [
         (b'{"a": 1, "b": 2, "a": 1}', ["a"]),
-        (b'{"x": [{"gpus": 1, "gpus": 8}]}', ["gpus"]),
+        (b'{"x": [{"gpus": 1, "gpus": 8}]}', ["x[0].gpus"]),
+        (b'[{"a": {"b": 1, "b": {"c": [], "c": 2}}, "a": {"d": {}, "d": {}}}]', ["[0].a", "[0].a.d"]),
+        (b'{"spec": {"env": {"A": "1", "A": "2", "B": ""}}, "z": 0, "z": 1}', ["z", "spec.env.A"]),
         (b'{"a": 1, "a": 2, "b": 1, "b": 1}', ["a", "b"]),
         (b'{"\\u202ea": 1, "\\u202ea": 2}', ["a"]),
     ],

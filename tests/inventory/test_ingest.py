@@ -98,6 +98,13 @@ def warnings_of(node):
     return [warning_text(entry) for entry in Node.objects.get(pk=node.pk).facts["warnings"]]
 
 
+def test_what_a_notice_leaves_out_is_unknown():
+    said = warning_text({"code": "probe-failed", "params": {"vendor": "nvidia"}})
+    assert said == "nvidia: the devices could not be read: unknown"
+    for code in TEXTS:
+        assert "%(" not in warning_text({"code": code, "params": {}})
+
+
 @pytest.mark.parametrize("value", [-1, 4294967295, 2**63, 2**70, 140737488355328, 0])
 def test_impossible_memory_is_unknown_with_a_warning(value):
     node = make_node()
