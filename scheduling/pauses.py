@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from controlplane.accounts import audit
 from controlplane.accounts.audit import Who
 from controlplane.accounts.models import User
+from controlplane.base import clock
 from controlplane.base.identity import this_cluster
 from controlplane.base.locks import CYCLE_LEASE, lock_out
 from controlplane.base.models import Cluster
@@ -108,13 +109,16 @@ def _tell(who: Who, part: Queue | NodeSet, action: str, reason: str) -> None:
 
 def _set_cluster(who: Who, action: str, *, paused: bool, reason: str) -> None:
     kept = reason if paused else ""
+    actor = _name(who) if paused else ""
     with transaction.atomic():
         lock_out(CYCLE_LEASE)
         cluster = Cluster.objects.select_for_update().get(pk=this_cluster().pk)
         if (cluster.paused, cluster.paused_reason) == (paused, kept):
             return
-        cluster.paused, cluster.paused_reason = paused, kept
-        cluster.save(update_fields=["paused", "paused_reason"])
+        if cluster.paused != paused:
+            cluster.paused_at = clock.now() if paused else None
+        cluster.paused, cluster.paused_reason, cluster.paused_by = paused, kept, actor
+        cluster.save(update_fields=["paused", "paused_reason", "paused_by", "paused_at"])
         audit.record(who, action, target=("cluster", cluster.pk), details={"reason": reason})
         for hint in HINTS:
             after_commit(Topic.HINT, hint)

@@ -18,6 +18,8 @@ class Cluster(models.Model):
     created_at = models.DateTimeField(default=clock.now)
     paused = models.BooleanField(default=False)
     paused_reason = models.CharField(max_length=500, blank=True)
+    paused_by = models.CharField(max_length=150, blank=True, default="")
+    paused_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.CheckConstraint(condition=models.Q(id=1), name="cluster_single_row")]

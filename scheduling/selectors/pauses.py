@@ -7,12 +7,14 @@ from typing import Any
 from controlplane.base.models import Cluster
 from scheduling.models import Pause
 
+OF_THE_CLUSTER = ("paused_reason", "paused_by", "paused_at")
+
 
 def pauses() -> list[dict[str, Any]]:
     """Everything first, then queues, then node sets, by name; two queries."""
     whole = [
-        {"scope": "cluster", "name": None, "reason": reason or None, "actor": None, "since": None}
-        for reason in Cluster.objects.filter(paused=True).values_list("paused_reason", flat=True)
+        {"scope": "cluster", "name": None, "reason": why or None, "actor": actor or None, "since": since}
+        for why, actor, since in Cluster.objects.filter(paused=True).values_list(*OF_THE_CLUSTER)
     ]
     parts = [_view(pause) for pause in Pause.objects.select_related("queue", "node_set")]
     return whole + sorted(parts, key=lambda part: (part["scope"] != "queue", part["name"]))

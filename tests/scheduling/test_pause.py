@@ -41,6 +41,10 @@ def test_a_paused_cluster_starts_nothing_and_says_so(user, operator):
     make.run_cycle()
     assert not Placement.objects.exists()
     assert api.get("/api/v1/me").json()["cluster"]["paused"] is True
+    (told,) = api.get("/api/v1/pauses").json()
+    assert told.pop("since") and told == {
+        "scope": "cluster", "name": None, "reason": "new switch", "actor": "op",
+    }  # fmt: skip
     assert api.get(f"/api/v1/jobs/{job.pk}/explain").json()["sentence"]["code"] == "paused"
     assert operator.post("/api/v1/resume", {}, format="json").json() == {"paused": False, "reason": None}
     make.run_cycle()
@@ -71,6 +75,14 @@ def test_a_second_pause_is_harmless_and_silent(operator, monkeypatch, django_cap
     hints = [(Topic.HINT, (name,)) for name in ("me", "reasons", "queues", "map")]
     assert told == [*hints, (Topic.CYCLE_WAKE, "")]
     assert AuditEntry.objects.count() == 1
+
+
+def test_another_reason_keeps_since_when(operator):
+    operator.post("/api/v1/pause", {"reason": "x"}, format="json")
+    (first,) = operator.get("/api/v1/pauses").json()
+    api_of(make.make_user("anna", role=Role.ADMIN)).post("/api/v1/pause", {"reason": "y"}, format="json")
+    (second,) = operator.get("/api/v1/pauses").json()
+    assert (second["actor"], second["reason"], second["since"]) == ("anna", "y", first["since"])
 
 
 def test_members_do_not_pause(user):
