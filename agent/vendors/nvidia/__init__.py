@@ -11,8 +11,9 @@ from agent.host.commands import run_command
 from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
 from agent.protocol import Check, CheckResult
-from agent.vendors.base import ProbeError, Reading, Readout, plain
-from agent.vendors.nvidia import nvml, smi_xml, text, topology
+from agent.vendors.base import ProbeError, Reading, Readout
+from agent.vendors.nvidia import nvml
+from agent.vendors.nvidia.formats import parse_text
 
 COMMAND_TIMEOUT_S = 8.0
 DRIVER_MARKS = ("proc/driver/nvidia/version", "dev/nvidiactl")
@@ -32,13 +33,8 @@ class NvidiaProbe:
 
     @staticmethod
     def parse(captured: str) -> Readout:
-        """nvidia-smi's XML, its topology matrix, or lines about lost devices; recognised by content."""
-        clean = plain(captured)
-        if "<nvidia_smi_log" in clean or "<gpu " in clean:
-            return smi_xml.parse_xml(clean)
-        if topology.looks_like_matrix(clean):
-            return topology.parse_matrix(clean)
-        return text.parse_lines(clean)
+        """Any output of NVIDIA's tools, or lines of the kernel log; recognised by content."""
+        return parse_text(captured)
 
     def read(self) -> Readout:
         """Facts and readings of all devices now."""
@@ -58,7 +54,7 @@ class NvidiaProbe:
         if result.problem and not readout.readings:
             raise ProbeError(f"{reason}; {result.problem}")
         matrix = run_command(["nvidia-smi", "topo", "-m"], timeout_s=COMMAND_TIMEOUT_S)
-        links = topology.parse_matrix(plain(matrix.output)).links if not matrix.problem else []
+        links = parse_text(matrix.output).links if not matrix.problem else []
         problems = [
             notice("tool-failed", problem=problem) for problem in (result.problem, matrix.problem) if problem
         ]

@@ -2,167 +2,200 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from agent.notices import notice
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Partition, Vendor, normal_pci
-from agent.vendors.base import (
-    EVIDENCE_CHARS,
-    MOST_MEMORY_MIB,
-    MOST_POWER_W,
-    Reading,
-    Readout,
-    device_name,
-    to_int,
-    to_number,
-)
-from agent.vendors.nvidia import states, text
+from agent.protocol import Notice, Partition, Vendor
+from agent.vendors.base import Process, Readout, to_int, to_mib
+from agent.vendors.nvidia.look import Look, conclude, known, to_count
+from agent.vendors.nvidia.profiles import make_partition
 
 POWER_BLOCKS = ("gpu_power_readings", "power_readings")
 DRAWS = ("power_draw", "instant_power_draw", "average_power_draw")
 LIMITS = ("current_power_limit", "enforced_power_limit", "power_limit")
-JUDGED = (
-    "product_name",
-    "fan_speed",
-    "performance_state",
-    "fb_memory_usage/total",
-    "fb_memory_usage/used",
-    "utilization/gpu_util",
-    "temperature/gpu_temp",
-    *(f"{block}/{draw}" for block in POWER_BLOCKS for draw in DRAWS),
+# Below these tags stand names and numbers of others, in which no trouble of the device shows.
+UNJUDGED = frozenset(
+    {"processes", "accounted_processes", "supported_clocks", "product_name", "serial", "uuid", "mig_devices"}
 )
+_THERMAL = re.compile(r"^clocks_(?:event|throttle)_reason_hw_thermal_slowdown$")
+_FEED_CHARS = 1 << 16
+_UNXML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+
+
+def looks_like_xml(captured: str) -> bool:
+    """Whether this is the log as XML, or a piece of it."""
+    return "<nvidia_smi_log" in captured or "<gpu " in captured or "</gpu>" in captured
 
 
 def parse_xml(captured: str) -> Readout:
-    """All complete `gpu` elements; a device cut off in the middle is left to the warnings, never taken for
-    healthy.
-    """
-    elements, driver, attached, complete = _elements(captured)
-    readings = [_reading(element, index, driver) for index, element in enumerate(elements)]
-    warnings = [] if complete else [notice("output-damaged", tool="nvidia-smi")]
-    if attached is not None and attached > len(readings):
-        missing = attached - len(readings)
+    """All complete `gpu` elements; a device cut off in the middle is unknown, never taken for healthy."""
+    found = _Document()
+    found.read(captured)
+    looks = [_look(element, index) for index, element in enumerate(found.gpus)]
+    if found.open_gpu is not None:
+        looks.append(_look(found.open_gpu, len(looks), cut=True))
+    warnings: list[Notice] = [] if found.complete else [notice("output-damaged", tool="nvidia-smi")]
+    attached = found.attached
+    if attached is not None and attached > len(looks):
+        missing = attached - len(looks)
         warnings.append(notice("devices-missing", missing=missing, attached=attached, tool="nvidia-smi"))
-    lost = text.parse_lines(captured, known=[reading.facts for reading in readings])
     return Readout(
         vendor=Vendor.NVIDIA,
-        driver_version=driver,
-        readings=readings + lost.readings,
-        warnings=warnings + lost.warnings if lost.readings else warnings,
+        driver_version=found.driver,
+        readings=[conclude(look, found.driver) for look in looks],
+        warnings=warnings,
     )
 
 
-def _elements(captured: str) -> tuple[list[Element], str | None, int | None, bool]:
-    """(gpu elements, driver version, attached count, whether the document was whole)."""
-    parser: Any = ElementTree.XMLPullParser(["end"])
-    found: list[Element] = []
-    driver: str | None = None
-    attached: int | None = None
-    complete = False
-    start = captured.find("<?xml")
-    try:
-        parser.feed(captured[max(0, start) :].strip())
-        parser.close()
-    except ElementTree.ParseError:
-        pass
-    try:
-        for event in parser.read_events():
-            element: Element = event[1]
-            if element.tag == "gpu":
-                found.append(element)
-            elif element.tag == "driver_version":
-                driver = _known(element.text)
+class _Document:
+    """What was read of a document until its end or its first fault."""
+
+    def __init__(self) -> None:
+        self.gpus: list[Element] = []
+        self.open_gpu: Element | None = None
+        self.driver: str | None = None
+        self.attached: int | None = None
+        self.complete = False
+        self._clean = True
+
+    def read(self, captured: str) -> None:
+        """Bit by bit, since an element's start is only told for what was fed before the fault."""
+        start = max(0, _start(captured))
+        text = _UNXML.sub(" ", captured[start:])
+        self._clean = len(text) == len(captured) - start and text == captured[start:]
+        parser: Any = ElementTree.XMLPullParser(["start", "end"])
+        for at in range(0, len(text), _FEED_CHARS):
+            try:
+                parser.feed(text[at : at + _FEED_CHARS])
+            except ElementTree.ParseError:
+                self._take(parser)
+                break
+            self._take(parser)
+        self.complete = self.complete and self._clean
+
+    def _take(self, parser: Any) -> None:
+        try:
+            for event, element in parser.read_events():
+                self._see(event, element)
+        except ElementTree.ParseError:
+            return
+
+    def _see(self, event: str, element: Element) -> None:
+        if element.tag == "gpu":
+            self.open_gpu = element if event == "start" else None
+            if event == "end":
+                self.gpus.append(element)
+        elif event == "end" and self.open_gpu is None:
+            if element.tag == "driver_version":
+                self.driver = known(element.text)
             elif element.tag == "attached_gpus":
-                attached = to_int(element.text, low=0, high=1024)
-            complete = complete or element.tag == "nvidia_smi_log"
-    except ElementTree.ParseError:
-        complete = False
-    return found, driver, attached, complete
+                self.attached = to_int(element.text, low=0, high=1024)
+            self.complete = self.complete or element.tag == "nvidia_smi_log"
 
 
-def _reading(gpu: Element, index: int, driver: str | None) -> Reading:
-    name = _text(gpu, "product_name")
-    facts = DeviceFacts(
-        vendor=Vendor.NVIDIA,
+def _start(captured: str) -> int:
+    found = [at for mark in ("<?xml", "<nvidia_smi_log", "<gpu ") if (at := captured.find(mark)) >= 0]
+    return min(found, default=0)
+
+
+def _look(gpu: Element, index: int, *, cut: bool = False) -> Look:
+    model = _text(gpu, "product_name")
+    tlimit = _text(gpu, "temperature/gpu_temp_slow_threshold")
+    return Look(
         index=index,
-        uuid=_known(_text(gpu, "uuid")),
-        pci_bus_id=normal_pci(gpu.get("id")) or normal_pci(_text(gpu, "pci/pci_bus_id")),
-        model=None if name is None or states.judge_text(name) else name,
-        memory_total_mib=_mib(gpu, "fb_memory_usage/total"),
-        memory_reserved_mib=_mib(gpu, "fb_memory_usage/reserved"),
-        driver_version=driver,
-        power_limit_w=_power_limit_w(gpu),
-    )
-    check = _check(gpu, facts)
-    used = _mib(gpu, "fb_memory_usage/used")
-    sample = DeviceSample(
-        device=device_name(facts),
-        memory_used_mib=None if used == 0 and check.result is not CheckResult.OK else used,
-        utilization_pct=to_int(_text(gpu, "utilization/gpu_util"), low=0, high=100),
-        temperature_c=to_int(_text(gpu, "temperature/gpu_temp"), low=-40, high=200),
-        power_mw=_power_mw(gpu),
-    )
-    return Reading(
-        facts=facts,
-        sample=sample,
-        check=check,
-        ecc={"Enabled": True, "Disabled": False}.get(_text(gpu, "ecc_mode/current_ecc") or ""),
+        uuid=_text(gpu, "uuid"),
+        bus_id=gpu.get("id") or _text(gpu, "pci/pci_bus_id"),
+        name=model,
+        total=_text(gpu, "fb_memory_usage/total"),
+        used=_text(gpu, "fb_memory_usage/used"),
+        reserved=_text(gpu, "fb_memory_usage/reserved"),
+        utilization=_text(gpu, "utilization/gpu_util"),
+        temperature=_text(gpu, "temperature/gpu_temp"),
+        slowdown_at=tlimit,
+        draws=_power(gpu, DRAWS),
+        limits=_power(gpu, LIMITS),
+        ecc=_text(gpu, "ecc_mode/current_ecc"),
         uncorrectable=_uncorrectable(gpu),
-        partitions=[_partition(part) for part in gpu.findall("mig_devices/mig_device")],
+        words=tuple(_words(gpu)),
+        found=tuple(_found(gpu)),
+        cut=cut,
+        partitions=tuple(_partition(part, model) for part in gpu.findall("mig_devices/mig_device")),
+        processes=tuple(_processes(gpu)),
     )
 
 
-def _check(gpu: Element, facts: DeviceFacts) -> Check:
-    name = device_name(facts)
-    for path in JUDGED:
-        value = _text(gpu, path) or ""
-        judged = states.judge_text(value)
-        if judged:
-            return Check(
-                device=name, result=judged[0], code=judged[1], evidence=f"{path}: {value}"[:EVIDENCE_CHARS]
-            )
-    if (_text(gpu, "gpu_reset_status/reset_required") or "").lower() == "yes":
-        return Check(
-            device=name, result=CheckResult.FATAL, code="reset-required", evidence="reset_required: Yes"
-        )
-    action = _text(gpu, "gpu_recovery_action") or ""
-    judged = states.judge_text(action)
-    if judged:
-        return Check(device=name, result=judged[0], code=judged[1], evidence=f"gpu_recovery_action: {action}")
-    if _mib(gpu, "fb_memory_usage/used") is None or facts.memory_total_mib is None:
-        return Check(
-            device=name, result=CheckResult.UNKNOWN, code="no-reading", evidence="memory use is not reported"
-        )
-    return Check(device=name, result=CheckResult.OK)
+def _words(element: Element, path: str = "", depth: int = 0) -> list[tuple[str, str]]:
+    """Texts of all leaves in which trouble may show, with their paths."""
+    found: list[tuple[str, str]] = []
+    for child in element:
+        if child.tag in UNJUDGED or depth > 8:
+            continue
+        name = f"{path}/{child.tag}" if path else str(child.tag)
+        text = (child.text or "").strip()
+        if text:
+            found.append((name, text))
+        found += _words(child, name, depth + 1)
+        if (child.tail or "").strip():
+            found.append((name, (child.tail or "").strip()))
+    return found
 
 
-def _partition(part: Element) -> Partition:
-    return Partition(
-        uuid=_known(_text(part, "uuid")),
-        memory_total_mib=_mib(part, "fb_memory_usage/total"),
-        memory_used_mib=_mib(part, "fb_memory_usage/used"),
+def _found(gpu: Element) -> list[tuple[str, str]]:
+    found = []
+    for code, path in (
+        ("reset-required", "gpu_reset_status/reset_required"),
+        ("drain-recommended", "gpu_reset_status/drain_and_reset_recommended"),
+        ("row-remap-failed", "remapped_rows/remapped_row_failure"),
+    ):
+        if (_text(gpu, path) or "").lower() == "yes":
+            found.append((code, f"{path}: Yes"))
+    for reasons in ("clocks_event_reasons", "clocks_throttle_reasons"):
+        for reason in gpu.findall(f"{reasons}/*"):
+            if _THERMAL.match(str(reason.tag)) and (reason.text or "").strip() == "Active":
+                found.append(("over-temperature", f"{reason.tag}: Active"))
+    return found + fabric_findings(_text(gpu, "fabric/state"), _text(gpu, "fabric/status"))
+
+
+def fabric_findings(state: str | None, status: str | None) -> list[tuple[str, str]]:
+    """What the state of a switch fabric means; devices without one say N/A or Not Supported."""
+    state, status = (state or "").strip(), (status or "").strip()
+    if state.lower() in ("in progress", "not started"):
+        return [("fabric-not-ready", f"fabric state: {state}")]
+    if state.lower() == "completed" and status.lower() not in ("success", "n/a", "[n/a]", ""):
+        return [("fabric-failed", f"fabric status: {status}")]
+    return []
+
+
+def _partition(part: Element, model: str | None) -> Partition:
+    return make_partition(
+        model=known(model),
+        uuid=known(_text(part, "uuid")),
+        total_mib=to_mib(_text(part, "fb_memory_usage/total")),
+        used_mib=to_mib(_text(part, "fb_memory_usage/used")),
         instance=to_int(_text(part, "gpu_instance_id"), low=0, high=1 << 16),
+        compute_instance=to_int(_text(part, "compute_instance_id"), low=0, high=1 << 16),
+        multiprocessors=to_int(
+            _text(part, "device_attributes/shared/multiprocessor_count"), low=1, high=1 << 12
+        ),
     )
 
 
-def _power_mw(gpu: Element) -> int | None:
-    for block in POWER_BLOCKS:
-        for draw in DRAWS:
-            watts = to_number(_text(gpu, f"{block}/{draw}"), low=0, high=MOST_POWER_W)
-            if watts is not None:
-                return round(watts * 1000)
-    return None
+def _processes(gpu: Element) -> list[Process]:
+    found = []
+    for process in gpu.findall("processes/process_info"):
+        pid = to_int(_text(process, "pid"), low=0, high=1 << 31)
+        if pid is not None:
+            name = known(_text(process, "process_name"))
+            found.append(Process(pid=pid, name=name, memory_used_mib=to_mib(_text(process, "used_memory"))))
+    return found
 
 
-def _power_limit_w(gpu: Element) -> int | None:
-    for block in POWER_BLOCKS:
-        for limit in LIMITS:
-            watts = to_int(_text(gpu, f"{block}/{limit}"), low=1, high=MOST_POWER_W)
-            if watts is not None:
-                return watts
-    return None
+def _power(gpu: Element, names: tuple[str, ...]) -> tuple[str, ...]:
+    texts = (_text(gpu, f"{block}/{name}") for block in POWER_BLOCKS for name in names)
+    return tuple(text for text in texts if text)
 
 
 def _uncorrectable(gpu: Element) -> int | None:
@@ -170,21 +203,12 @@ def _uncorrectable(gpu: Element) -> int | None:
     block = gpu.find("ecc_errors/volatile")
     if block is None:
         return None
-    texts = [element.text for element in block if "uncorrectable" in element.tag]
+    texts = [element.text for element in block if "uncorrectable" in str(element.tag)]
     texts += [block.findtext("double_bit/total")]
-    counts = [count for value in texts if (count := to_int(value, low=0, high=1 << 50)) is not None]
+    counts = [count for value in texts if (count := to_count(value)) is not None]
     return sum(counts) if counts else None
-
-
-def _mib(element: Element, path: str) -> int | None:
-    return to_int(_text(element, path), low=0, high=MOST_MEMORY_MIB)
 
 
 def _text(element: Element, path: str) -> str | None:
     value = element.findtext(path)
     return value.strip() if value and value.strip() else None
-
-
-def _known(value: str | None) -> str | None:
-    clean = (value or "").strip()
-    return clean if clean and not clean.startswith(("N/A", "[")) and not states.judge_text(clean) else None

@@ -1,25 +1,60 @@
-"""What NVIDIA's words for a broken device mean."""
+"""NVIDIA's table of failed checks: what the words of its tools mean for a device."""
 
 from __future__ import annotations
 
 import re
 
-from agent.protocol import CheckResult
+from agent.protocol import Check, CheckResult
+from agent.vendors.base import EVIDENCE_CHARS
 
-LOST = re.compile(r"gpu is lost|fallen off the bus|gpu lost", re.IGNORECASE)
-RESET = re.compile(r"requires reset|reset required|gpu reset|reboot", re.IGNORECASE)
-ERROR = re.compile(r"\bERR!?(?=\W|$)|unknown error", re.IGNORECASE)
-DRAIN = re.compile(r"drain", re.IGNORECASE)
+FATAL, FAILED, UNKNOWN = CheckResult.FATAL, CheckResult.FAILED, CheckResult.UNKNOWN
+NOT_SAID = "not-said"
+
+# Words in the place of a value, or of a recovery action; the first line that fits counts.
+WORDS: tuple[tuple[re.Pattern[str], CheckResult, str], ...] = tuple(
+    (re.compile(words, re.IGNORECASE), result, code)
+    for words, result, code in (
+        (r"gpu (?:is )?lost|fallen off the bus|no longer available", FATAL, "lost"),
+        (r"\bdrain\b", FAILED, "drain-recommended"),
+        (r"requires? (?:a )?reset|reset required|(?:gpu|bus) reset|reboot", FATAL, "reset-required"),
+        (
+            r"(?<![a-z])err(?:or)?!|(?<![a-z])err(?![a-z])|\bunknown error\b|^\W*error\W*$",
+            FAILED,
+            "error-state",
+        ),
+        (r"\btimed? ?out\b", FAILED, "driver-timeout"),
+    )
+)
+# What else a tool may report, by code.
+CODES: dict[str, CheckResult] = {
+    "reset-required": FATAL,
+    "drain-recommended": FAILED,
+    "row-remap-failed": FAILED,
+    "over-temperature": FAILED,
+    "fabric-failed": FAILED,
+    "ecc-uncorrectable": FAILED,
+    "fabric-not-ready": UNKNOWN,
+}
+_SEVERITY = {CheckResult.OK: 0, UNKNOWN: 1, FAILED: 2, FATAL: 3}
 
 
 def judge_text(text: str) -> tuple[CheckResult, str] | None:
     """Result and code for a device's error text; None if it names no error."""
-    if LOST.search(text):
-        return CheckResult.FATAL, "lost"
-    if DRAIN.search(text):
-        return CheckResult.FAILED, "drain-recommended"
-    if RESET.search(text):
-        return CheckResult.FATAL, "reset-required"
-    if ERROR.search(text):
-        return CheckResult.FAILED, "error-state"
-    return None
+    return next(((result, code) for words, result, code in WORDS if words.search(text)), None)
+
+
+def severity(check: Check) -> int:
+    """Worse is more; a source that says nothing of health weighs less than one that says well."""
+    if check.result is UNKNOWN and check.code == NOT_SAID:
+        return -1
+    return _SEVERITY[check.result]
+
+
+def is_broken(check: Check) -> bool:
+    """Whether a check counts against the device."""
+    return check.result in (FAILED, FATAL)
+
+
+def failed(name: str, judged: tuple[CheckResult, str], evidence: str) -> Check:
+    """The check that a judgement amounts to."""
+    return Check(device=name, result=judged[0], code=judged[1], evidence=evidence.strip()[:EVIDENCE_CHARS])

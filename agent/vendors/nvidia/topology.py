@@ -6,12 +6,16 @@ import re
 
 from agent.host.files import parse_count, parse_cpu_list
 from agent.notices import notice
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Vendor
-from agent.vendors.base import Reading, Readout
+from agent.protocol import DeviceFacts, DeviceSample, Link, Vendor
+from agent.vendors.base import Reading, Readout, device_name
+from agent.vendors.nvidia import states
+from agent.vendors.nvidia.look import gap
 
 _COLUMN = re.compile(r"CPU Affinity|NUMA Affinity|GPU NUMA ID|\S+")
 _GPU = re.compile(r"^GPU(\d{1,4})$")
 _KIND = re.compile(r"^(NV|PIX|PXB|PHB|NODE|SYS|SOC)(\d{0,3})$")
+_LEGEND = re.compile(r"^\s*(?:NIC )?Legend\s*:", re.IGNORECASE)
+_ROW = re.compile(r"^\s*GPU\d{1,4}(?:\s|$)")
 
 
 def looks_like_matrix(captured: str) -> bool:
@@ -21,62 +25,86 @@ def looks_like_matrix(captured: str) -> bool:
 
 def parse_matrix(captured: str) -> Readout:
     """Rows of GPUs only; network cards and legends are passed over, empty cells are unknown."""
-    columns: list[str] = []
-    readings: list[Reading] = []
-    links: list[Link] = []
+    header, tabbed = "", False
+    readings: dict[int, Reading] = {}
+    links: dict[tuple[int, int], Link] = {}
     for line in captured.splitlines():
-        if _is_header(line):
-            columns = _COLUMN.findall(line)
-        elif columns and (row := _GPU.match(line.split(maxsplit=1)[0] if line.strip() else "")):
-            cells = _cells(line, columns)
-            links += _links(int(row.group(1)), cells)
-            readings.append(_reading(int(row.group(1)), cells))
+        if _LEGEND.match(line):
+            header = ""
+        elif _is_header(line):
+            header, tabbed = line, "\t" in line.strip()
+        elif header and _ROW.match(line):
+            index = int(line.split()[0][3:])
+            cells = _cells(line, header, tabbed=tabbed)
+            links |= _links(index, cells)
+            readings[index] = _reading(index, cells, line)
+    known = {pair: link for pair, link in links.items() if set(pair) <= set(readings)}
     warnings = [] if readings else [notice("no-topology")]
-    return Readout(vendor=Vendor.NVIDIA, readings=readings, links=links, warnings=warnings)
+    return Readout(
+        vendor=Vendor.NVIDIA,
+        readings=list(readings.values()),
+        links=[known[pair] for pair in sorted(known)],
+        warnings=warnings,
+    )
 
 
 def _is_header(line: str) -> bool:
-    return "CPU Affinity" in line and bool(re.match(r"^\s*GPU\d+\b", line)) and " X " not in f" {line} "
+    first = line.split()[:1]
+    if not first or not _GPU.match(first[0]) or " X " in f" {line.expandtabs(1)} ":
+        return False
+    return "CPU Affinity" in line or all(_GPU.match(word) or not _KIND.match(word) for word in line.split())
 
 
-def _cells(line: str, columns: list[str]) -> dict[str, str]:
-    if "\t" in line:
-        cells = [cell.strip() for cell in line.split("\t")][1:]
-    else:
-        cells = line.split()[1:]
-    return dict(zip(columns, cells, strict=False))
+def _cells(line: str, header: str, *, tabbed: bool) -> dict[str, str]:
+    columns = _COLUMN.findall(header)
+    if tabbed and "\t" in line:
+        values = [cell.strip() for cell in line.strip("\n").split("\t")]
+        first = next((at for at, cell in enumerate(values) if cell), 0)
+        return dict(zip(columns, values[first + 1 :], strict=False))
+    words = line.split()[1:]
+    if len(words) == len(columns):
+        return dict(zip(columns, words, strict=True))
+    return _by_place(line.expandtabs(8), header.expandtabs(8))
 
 
-def _links(index: int, cells: dict[str, str]) -> list[Link]:
-    found = []
-    for column, cell in cells.items():
-        other, kind = _GPU.match(column), _KIND.match(cell)
-        if other and kind and index < int(other.group(1)):
-            name = "SYS" if kind.group(1) == "SOC" else kind.group(1)
-            found.append(
-                Link(
-                    a=index,
-                    b=int(other.group(1)),
-                    kind=name,
-                    lanes=int(kind.group(2)) if kind.group(2) else None,
-                )
-            )
+def _by_place(line: str, header: str) -> dict[str, str]:
+    """Cells below their column's heading, where some cells are empty; a long cell may push the next one right."""
+    places = [(match.start(), match.group()) for match in _COLUMN.finditer(header)]
+    words = [(match.start(), match.group()) for match in re.finditer(r"\S+", line)][1:]
+    found: dict[str, str] = {}
+    taken = -1
+    for start, word in words:
+        near = [at for at, (column, _) in enumerate(places) if at > taken and column <= start + 2]
+        at = near[-1] if near else taken + 1
+        if at >= len(places):
+            break
+        found[places[at][1]] = word
+        taken = at
     return found
 
 
-def _reading(index: int, cells: dict[str, str]) -> Reading:
-    numa = cells.get("NUMA Affinity", "")
+def _links(index: int, cells: dict[str, str]) -> dict[tuple[int, int], Link]:
+    found = {}
+    for column, cell in cells.items():
+        other, kind = _GPU.match(column), _KIND.match(cell)
+        if not other or not kind or int(other.group(1)) == index:
+            continue
+        a, b = sorted((index, int(other.group(1))))
+        name = "SYS" if kind.group(1) == "SOC" else kind.group(1)
+        found[a, b] = Link(a=a, b=b, kind=name, lanes=int(kind.group(2)) if kind.group(2) else None)
+    return found
+
+
+def _reading(index: int, cells: dict[str, str], line: str) -> Reading:
     facts = DeviceFacts(
         vendor=Vendor.NVIDIA,
         index=index,
-        numa_node=parse_count(numa),
+        numa_node=parse_count(cells.get("NUMA Affinity", "")),
         cpu_affinity=parse_cpu_list(cells.get("CPU Affinity")) or None,
     )
-    name = f"{Vendor.NVIDIA}-{index}"
-    check = Check(
-        device=name,
-        result=CheckResult.UNKNOWN,
-        code="no-reading",
-        evidence="a topology says nothing of health",
-    )
+    name = device_name(facts)
+    check = gap(name, "a topology says nothing of health")
+    judged = states.judge_text(line)
+    if judged:
+        check = states.failed(name, judged, line)
     return Reading(facts=facts, sample=DeviceSample(device=name), check=check)

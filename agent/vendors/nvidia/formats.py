@@ -1,0 +1,36 @@
+"""Which of NVIDIA's formats a captured text is in; a text may hold several, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from agent.notices import notice
+from agent.vendors.base import Readout, plain
+from agent.vendors.nvidia import kernel_log, smi_csv, smi_list, smi_table, smi_xml, text, topology
+from agent.vendors.nvidia.merging import merge_readouts
+
+FORMATS: tuple[tuple[Callable[[str], bool], Callable[[str], Readout]], ...] = (
+    (smi_table.looks_like_table, smi_table.parse_table),
+    (smi_list.looks_like_list, smi_list.parse_list),
+    (topology.looks_like_matrix, topology.parse_matrix),
+    (kernel_log.looks_like_log, kernel_log.parse_log),
+    (smi_csv.looks_like_csv, smi_csv.parse_csv),
+)
+
+
+def parse_text(captured: str) -> Readout:
+    """All that a text says of devices; never raises, says in `warnings` what it could not read."""
+    clean = plain(captured)
+    found: list[Readout] = []
+    if smi_xml.looks_like_xml(clean):
+        found.append(smi_xml.parse_xml(clean))
+    else:
+        found += [parse(clean) for looks_like, parse in FORMATS if looks_like(clean)]
+    lines = text.parse_lines(clean)
+    recognised = bool(found or lines.readings or lines.warnings)
+    readout = merge_readouts([*found, lines])
+    if recognised:
+        return readout
+    return msgspec.structs.replace(readout, warnings=[notice("not-recognised")])
