@@ -1,65 +1,90 @@
-"""The only writer of readings: the latest of each host and device by the server's time of receipt."""
+"""The only writer of readings: the latest of each host and device, and all of them into the history."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Any
 
 import structlog
 from django.db import DatabaseError, connection, transaction
 
 from agent.protocol import DeviceSample, NodeSample
+from controlplane.base import clock
 from controlplane.base.failures import DATABASE_GONE
 from controlplane.base.tx import Topic, after_commit
+from controlplane.policy.active import active_policy
 from inventory import plausible, streams
+from inventory.foreign_use import update_foreign
+from inventory.history import partitions
+from inventory.history.metrics import Grain
+from inventory.history.rollup import mark_due
 from inventory.identifiers import normal_identity
-from inventory.models import Device, DeviceReading
-from inventory.revisions import node_changed
+from inventory.wiring import Booked
 
 log = structlog.get_logger(__name__)
 
 BATCH = 2_000
 MAX_BATCHES = 20
-FOREIGN_STEP_MIB = 256
-# A driver's own use of an idle device (contexts, a desktop) lies below this; more is somebody's.
-FOREIGN_FLOOR_MIB = 512
 
-BookedReader = Callable[[Sequence[int]], Mapping[int, int]]
-
-UPSERT_DEVICES = """
-INSERT INTO inventory_devicereading AS old (device_id, at, memory_used_mib, utilization_pct, temperature_c, power_mw)
-SELECT DISTINCT ON (device.id) device.id, new.at,
-    CASE WHEN new.used > device.memory_total_mib THEN NULL ELSE new.used END,
-    new.util, new.temp, new.power
-FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::bigint[], %s::smallint[], %s::smallint[], %s::bigint[])
-    AS new (node_id, identity, at, used, util, temp, power)
+# A card that is there has a better claim to its address than one that left.
+RESOLVE = """
+SELECT pair.node_id, pair.identity, device.id, device.identity = pair.identity
+FROM unnest(%s::bigint[], %s::text[]) AS pair (node_id, identity)
 JOIN LATERAL (
-    SELECT id, identity, memory_total_mib FROM inventory_device
-    WHERE node_id = new.node_id AND (identity = new.identity OR pci_bus_id = new.identity)
-    ORDER BY identity = new.identity DESC, health = 'missing', id LIMIT 1
-) device ON true
-ORDER BY device.id, new.at DESC, new.identity = device.identity DESC
+    SELECT id, identity FROM inventory_device
+    WHERE node_id = pair.node_id AND (identity = pair.identity OR pci_bus_id = pair.identity)
+    ORDER BY identity = pair.identity DESC, health = 'missing', id LIMIT 1
+) AS device ON true
+"""
+# Latest state and history in one pass. A reading that says nothing at all is no row of the history.
+STORE_DEVICES = """
+WITH new AS MATERIALIZED (
+    SELECT device.id, new.at, CASE WHEN new.used > device.memory_total_mib THEN NULL ELSE new.used END AS used,
+           new.util, new.temp, new.power, new.booked_mib, new.booked_milli
+    FROM unnest(%(device)s::bigint[], %(at)s::timestamptz[], %(used)s::int[], %(util)s::int[], %(temp)s::int[],
+                %(power)s::int[], %(booked_mib)s::int[], %(booked_milli)s::int[])
+        AS new (device_id, at, used, util, temp, power, booked_mib, booked_milli)
+    JOIN inventory_device AS device ON device.id = new.device_id
+), history AS (
+    INSERT INTO inventory_devicehistory_raw
+        (device_id, at, memory_used_mib, utilization_pct, temperature_c, power_mw, booked_mib, booked_milli)
+    SELECT id, at, used, util, temp, power, booked_mib, booked_milli FROM new
+    WHERE at >= %(oldest)s AND num_nonnulls(used, util, temp, power) > 0
+    ON CONFLICT (device_id, at) DO NOTHING
+)
+INSERT INTO inventory_devicereading AS old (device_id, at, memory_used_mib, utilization_pct, temperature_c, power_mw)
+SELECT DISTINCT ON (id) id, at, used, util, temp, power FROM new ORDER BY id, at DESC
 ON CONFLICT (device_id) DO UPDATE SET at = excluded.at, memory_used_mib = excluded.memory_used_mib,
     utilization_pct = excluded.utilization_pct, temperature_c = excluded.temperature_c, power_mw = excluded.power_mw
 WHERE old.at < excluded.at
 RETURNING device_id
 """
-UPSERT_NODES = """
+STORE_NODES = """
+WITH new AS MATERIALIZED (
+    SELECT node.id, new.at, new.cpu, CASE WHEN new.used > node.memory_mib THEN NULL ELSE new.used END AS used,
+           new.load, new.power
+    FROM unnest(%(node)s::bigint[], %(at)s::timestamptz[], %(cpu)s::int[], %(used)s::int[], %(load)s::int[],
+                %(power)s::int[])
+        AS new (node_id, at, cpu, used, load, power)
+    JOIN inventory_node AS node ON node.id = new.node_id
+), history AS (
+    INSERT INTO inventory_nodehistory_raw (node_id, at, cpu_used_milli, memory_used_mib, load1_milli, power_mw)
+    SELECT id, at, cpu, used, load, power FROM new
+    WHERE at >= %(oldest)s AND num_nonnulls(cpu, used, load, power) > 0
+    ON CONFLICT (node_id, at) DO NOTHING
+)
 INSERT INTO inventory_nodereading AS old (node_id, at, cpu_used_milli, memory_used_mib, load1_milli, power_mw)
-SELECT node.id, new.at, new.cpu, CASE WHEN new.used > node.memory_mib THEN NULL ELSE new.used END, new.load, new.power
-FROM unnest(%s::bigint[], %s::timestamptz[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
-    AS new (node_id, at, cpu, used, load, power)
-JOIN inventory_node node ON node.id = new.node_id
-ORDER BY node.id
+SELECT DISTINCT ON (id) id, at, cpu, used, load, power FROM new ORDER BY id, at DESC
 ON CONFLICT (node_id) DO UPDATE SET at = excluded.at, cpu_used_milli = excluded.cpu_used_milli,
     memory_used_mib = excluded.memory_used_mib, load1_milli = excluded.load1_milli, power_mw = excluded.power_mw
 WHERE old.at < excluded.at
 """
-UPDATE_UNBOOKED = """
-UPDATE inventory_devicereading reading SET unbooked_mib = new.unbooked_mib
-FROM unnest(%s::bigint[], %s::bigint[]) AS new (device_id, unbooked_mib) WHERE reading.device_id = new.device_id
-"""
+
+
+BookedReader = Callable[[Sequence[int]], Mapping[int, Booked]]
+NOTHING_BOOKED = Booked(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +96,10 @@ class Flushed:
 
 
 def flush(booked_reader: BookedReader | None) -> Flushed:
-    """Stores what waits in the stream; with the bookings that `booked_reader` knows, unbooked use is noticed."""
+    """Stores what waits in the stream; with the bookings that `booked_reader` knows, unbooked use is noticed.
+
+    Killed between storing and forgetting it stores the same again, which changes nothing.
+    """
     entries = devices = 0
     for _ in range(MAX_BATCHES):
         ids, readings = streams.take(BATCH)
@@ -106,101 +134,94 @@ def _store_one(reading: streams.Reading, booked_reader: BookedReader | None) -> 
         return 0
 
 
-def store(readings: Iterable[streams.Reading], booked_reader: BookedReader | None) -> int:
-    """Upserts the latest reading of each host and device; returns the number of devices that got a newer one."""
-    hosts: dict[int, tuple[datetime, NodeSample]] = {}
-    devices: dict[tuple[int, str], tuple[datetime, DeviceSample]] = {}
-    for reading in sorted(readings, key=lambda one: one.received_at_ms):
-        at = datetime.fromtimestamp(reading.received_at_ms / 1000, UTC)
-        if reading.host is not None:
-            hosts[reading.node] = (at, reading.host)
-        for sample in reading.devices:
-            devices[reading.node, normal_identity(sample.device)] = (at, sample)
+def store(readings: Sequence[streams.Reading], booked_reader: BookedReader | None) -> int:
+    """Latest state and history; the number of devices whose latest reading is now a newer one."""
+    hosts = _host_columns(readings)
+    samples = _resolved(readings)
+    device_ids = sorted({device_id for device_id, _at in samples})
+    booked = None if booked_reader is None else booked_reader(device_ids)
+    devices = _device_columns(samples, booked)
+    oldest = partitions.oldest_kept(clock.now(), active_policy().retention)
+    kept = [at for at in {*hosts["at"], *devices["at"]} if at >= oldest]
+    partitions.ensure({partitions.start_of(at, 60) for at in kept})
     with transaction.atomic():
-        _store_hosts(hosts)
-        stored = _store_devices(devices)
-        if hosts or stored:
+        if kept:
+            mark_due(Grain.MINUTE, kept)
+        stored = _store_columns(hosts, devices, oldest)
+        if hosts["at"] or stored:
             # Not the map itself: every look at the overview would follow each flush.
             after_commit(Topic.HINT, ("readings",))
-    if booked_reader is not None and stored:
-        update_foreign(stored, booked_reader(stored))
+    if booked is not None and stored:
+        update_foreign(stored, {device_id: one.memory_mib for device_id, one in booked.items()})
     return len(stored)
 
 
-def _store_hosts(hosts: Mapping[int, tuple[datetime, NodeSample]]) -> None:
-    rows = [
-        (
-            node_id,
-            at,
-            plausible.CPU_USED_MILLI.clean(sample.cpu_used_milli),
-            plausible.HOST_USED_MIB.clean(sample.memory_used_mib),
-            plausible.LOAD_MILLI.clean(sample.load1_milli),
-            plausible.NODE_POWER_MW.clean(sample.power_mw),
-        )
-        for node_id, (at, sample) in sorted(hosts.items())
-    ]
-    if rows:
-        with connection.cursor() as cursor:
-            cursor.execute(UPSERT_NODES, [list(column) for column in zip(*rows, strict=True)])
-
-
-def _store_devices(devices: Mapping[tuple[int, str], tuple[datetime, DeviceSample]]) -> list[int]:
-    rows = [
-        (
-            node_id,
-            identity,
-            at,
-            plausible.DEVICE_USED_MIB.clean(sample.memory_used_mib),
-            plausible.UTILIZATION_PCT.clean(sample.utilization_pct),
-            plausible.TEMPERATURE_C.clean(sample.temperature_c),
-            plausible.DEVICE_POWER_MW.clean(sample.power_mw),
-        )
-        for (node_id, identity), (at, sample) in sorted(devices.items())
-        if "\x00" not in identity
-    ]
-    if not rows:
-        return []
+def _store_columns(hosts: dict[str, list[Any]], devices: dict[str, list[Any]], oldest: datetime) -> list[int]:
+    """Two statements; the devices whose latest reading is now a newer one."""
     with connection.cursor() as cursor:
-        cursor.execute(UPSERT_DEVICES, [list(column) for column in zip(*rows, strict=True)])
+        if hosts["at"]:
+            cursor.execute(STORE_NODES, {**hosts, "oldest": oldest})
+        if not devices["at"]:
+            return []
+        cursor.execute(STORE_DEVICES, {**devices, "oldest": oldest})
         return [row[0] for row in cursor.fetchall()]
 
 
-def update_foreign(device_ids: Sequence[int], booked_mib: Mapping[int, int]) -> None:
-    """Use that no booking covers, written only when it crosses a step, since each write lets scheduling look again.
-
-    It grows only when two readings in a row show it: the first after a job's end may still show that job's memory.
-    """
-    readings = DeviceReading.objects.filter(device__in=device_ids, memory_used_mib__isnull=False)
-    measured: dict[int, int] = {}
-    for reading in readings.select_related("device").order_by("device_id"):
-        device = reading.device
-        unbooked_mib = foreign_use(
-            reading.memory_used_mib or 0, booked_mib.get(device.pk, 0), device.memory_reserved_mib or 0
-        )
-        if unbooked_mib != reading.unbooked_mib:
-            measured[device.pk] = unbooked_mib
-        foreign_mib = unbooked_mib
-        if unbooked_mib > device.foreign_mib:
-            foreign_mib = max(device.foreign_mib, min(unbooked_mib, reading.unbooked_mib or 0))
-        _write_foreign(device, foreign_mib)
-    if measured:
-        with connection.cursor() as cursor:
-            cursor.execute(UPDATE_UNBOOKED, [list(measured), list(measured.values())])
+def _host_columns(readings: Sequence[streams.Reading]) -> dict[str, list[Any]]:
+    """Columns of the hosts' readings, one per node and moment."""
+    samples: dict[tuple[int, int], NodeSample] = {
+        (reading.node, reading.received_at_ms): reading.host
+        for reading in readings
+        if reading.host is not None
+    }
+    ordered = sorted(samples.items())
+    return {
+        "node": [node for (node, _at), _sample in ordered],
+        "at": [clock.from_ms(at_ms) for (_node, at_ms), _sample in ordered],
+        "cpu": [plausible.CPU_USED_MILLI.clean(sample.cpu_used_milli) for _key, sample in ordered],
+        "used": [plausible.HOST_USED_MIB.clean(sample.memory_used_mib) for _key, sample in ordered],
+        "load": [plausible.LOAD_MILLI.clean(sample.load1_milli) for _key, sample in ordered],
+        "power": [plausible.NODE_POWER_MW.clean(sample.power_mw) for _key, sample in ordered],
+    }
 
 
-def _write_foreign(device: Device, foreign_mib: int) -> None:
-    if foreign_mib == device.foreign_mib:
-        return
-    with transaction.atomic():
-        if Device.objects.filter(pk=device.pk, foreign_mib=device.foreign_mib).update(
-            foreign_mib=foreign_mib
-        ):
-            node_changed(device.node_id)
+def _resolved(readings: Sequence[streams.Reading]) -> dict[tuple[int, int], DeviceSample]:
+    """Samples by device id and time of receipt; one named by its UUID has a better claim than one by its address."""
+    named = [
+        (reading.node, normal_identity(sample.device), reading.received_at_ms, sample)
+        for reading in readings
+        for sample in reading.devices
+    ]
+    pairs = {(node, identity) for node, identity, _at, _sample in named if "\x00" not in identity}
+    if not pairs:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(RESOLVE, [list(column) for column in zip(*sorted(pairs), strict=True)])
+        known = {(node, identity): (device, exact) for node, identity, device, exact in cursor.fetchall()}
+    found: dict[tuple[int, int], tuple[bool, DeviceSample]] = {}
+    for node, identity, at_ms, sample in named:
+        if (node, identity) in known:
+            device_id, exact = known[node, identity]
+            if exact or not found.get((device_id, at_ms), (False,))[0]:
+                found[device_id, at_ms] = (exact, sample)
+    return {key: sample for key, (_exact, sample) in sorted(found.items())}
 
 
-def foreign_use(used_mib: int, booked_mib: int, reserved_mib: int) -> int:
-    """MiB in use that nobody booked, rounded up to a step; 0 when it may be the driver's own."""
-    beyond_mib = used_mib - booked_mib
-    if beyond_mib <= max(FOREIGN_FLOOR_MIB, reserved_mib):
-        return 0
-    return -(-beyond_mib // FOREIGN_STEP_MIB) * FOREIGN_STEP_MIB
+def _device_columns(
+    samples: Mapping[tuple[int, int], DeviceSample], booked: Mapping[int, Booked] | None
+) -> dict[str, list[Any]]:
+    """Columns of the devices' readings, with what is booked of each now; unknown bookings are null."""
+    bookings = [
+        None if booked is None else booked.get(device_id, NOTHING_BOOKED) for device_id, _at in samples
+    ]
+    values = samples.values()
+    return {
+        "device": [device_id for device_id, _at in samples],
+        "at": [clock.from_ms(at_ms) for _device, at_ms in samples],
+        "used": [plausible.DEVICE_USED_MIB.clean(sample.memory_used_mib) for sample in values],
+        "util": [plausible.UTILIZATION_PCT.clean(sample.utilization_pct) for sample in values],
+        "temp": [plausible.TEMPERATURE_C.clean(sample.temperature_c) for sample in values],
+        "power": [plausible.DEVICE_POWER_MW.clean(sample.power_mw) for sample in values],
+        "booked_mib": [one and one.memory_mib for one in bookings],
+        "booked_milli": [one and one.compute_milli for one in bookings],
+    }

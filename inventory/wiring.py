@@ -9,16 +9,24 @@ from typing import Any
 from controlplane.accounts.models import User
 
 
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """What live placements book of one device."""
+
+    memory_mib: int
+    compute_milli: int
+
+
 @dataclass(slots=True)
 class Upward:
     """Answers of scheduling, None while nobody registered.
 
-    `booked_mib` sums the bookings of devices; `declare_lost` gives up the placements of a lost node;
-    `raise_epoch` makes a node's plan newer than the given epoch;
+    `booked` sums the bookings of devices, leaving out those without;
+    `declare_lost` gives up the placements of a lost node; `raise_epoch` makes a node's plan newer than the given epoch;
     `device_bookings` and `node_bookings` tell what a user may see of bookings and placements.
     """
 
-    booked_mib: Callable[[Sequence[int]], Mapping[int, int]] | None = None
+    booked: Callable[[Sequence[int]], Mapping[int, Booked]] | None = None
     declare_lost: Callable[[int], object] | None = None
     raise_epoch: Callable[[int, int], None] | None = None
     device_bookings: Callable[[Collection[int], User], Mapping[int, Mapping[str, Any]]] | None = None

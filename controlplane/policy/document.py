@@ -235,8 +235,14 @@ class Canary(Section, frozen=True):
 class Retention(Section, frozen=True):
     """How long is kept what nobody needs for ever. Jobs, their events and their score sheets stay. Of recorded
     decisions the newest are kept, bounded by their number and size.
+
+    Readings are kept raw, then summed up by the minute, then by the hour; partitions are dropped, so a little more
+    than that is there.
     """
 
+    raw_readings_hours: Annotated[int, msgspec.Meta(ge=1, le=168)]
+    minute_readings_days: Annotated[int, msgspec.Meta(ge=1, le=400)]
+    hour_readings_days: Annotated[int, msgspec.Meta(ge=1, le=4000)]
     logs_days: Positive
     cycles_days: Positive
     stale_decisions_days: Positive

@@ -12,6 +12,7 @@ from controlplane.base.broker import Breaker
 from inventory import plausible, streams, telemetry
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading
 from inventory.tasks import flush_telemetry
+from inventory.wiring import Booked
 from tests.inventory.factories import GIB, make_device, make_node
 
 pytestmark = pytest.mark.django_db
@@ -165,7 +166,8 @@ def test_without_valkey_a_report_loses_its_readings_quickly_and_quietly(monkeypa
     assert time.monotonic() - started < 1
 
 
-def flush_with(booked):
+def flush_with(booked_mib):
+    booked = {device: Booked(memory_mib, 1000) for device, memory_mib in booked_mib.items()}
     telemetry.flush(lambda device_ids: booked)
 
 

@@ -1,0 +1,83 @@
+"""Device memory in use that nobody booked: found from the latest readings, written only when it crosses a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from inventory.models import Device
+from inventory.revisions import node_changed
+
+STEP_MIB = 256
+# A driver's own use of an idle device (contexts, a desktop) lies below this; more is somebody's.
+FLOOR_MIB = 512
+
+# Only devices whose use no booking covers, or did not when last looked at: of most nothing has to be known.
+SUSPECTS = """
+SELECT device.id, device.node_id, device.foreign_mib, reading.unbooked_mib, reading.memory_used_mib, booked.mib,
+       coalesce(device.memory_reserved_mib, 0)
+FROM unnest(%s::bigint[], %s::bigint[]) AS booked (device_id, mib)
+JOIN inventory_devicereading AS reading ON reading.device_id = booked.device_id
+JOIN inventory_device AS device ON device.id = booked.device_id
+WHERE reading.memory_used_mib IS NOT NULL
+  AND (reading.memory_used_mib - booked.mib > %s OR device.foreign_mib > 0 OR reading.unbooked_mib > 0)
+ORDER BY device.id
+"""
+UPDATE_UNBOOKED = """
+UPDATE inventory_devicereading AS reading SET unbooked_mib = new.unbooked_mib
+FROM unnest(%s::bigint[], %s::bigint[]) AS new (device_id, unbooked_mib) WHERE reading.device_id = new.device_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """A device with what was found last time, and what is used and booked now."""
+
+    device_id: int
+    node_id: int
+    foreign_mib: int
+    unbooked_mib: int | None
+    used_mib: int
+    booked_mib: int
+    reserved_mib: int
+
+
+def update_foreign(device_ids: Sequence[int], booked_mib: Mapping[int, int]) -> None:
+    """Each write lets scheduling look again. Foreign use grows only when two readings in a row show it: the first after
+    a job's end may still show that job's memory.
+    """
+    booked = [booked_mib.get(device_id, 0) for device_id in device_ids]
+    with connection.cursor() as cursor:
+        cursor.execute(SUSPECTS, [list(device_ids), booked, FLOOR_MIB])
+        suspects = [_Suspect(*row) for row in cursor.fetchall()]
+    measured: dict[int, int] = {}
+    for one in suspects:
+        unbooked_mib = foreign_use(one.used_mib, one.booked_mib, one.reserved_mib)
+        if unbooked_mib != (one.unbooked_mib or 0):
+            measured[one.device_id] = unbooked_mib
+        foreign_mib = unbooked_mib
+        if unbooked_mib > one.foreign_mib:
+            foreign_mib = max(one.foreign_mib, min(unbooked_mib, one.unbooked_mib or 0))
+        _write_foreign(one, foreign_mib)
+    if measured:
+        with connection.cursor() as cursor:
+            cursor.execute(UPDATE_UNBOOKED, [list(measured), list(measured.values())])
+
+
+def _write_foreign(one: _Suspect, foreign_mib: int) -> None:
+    if foreign_mib == one.foreign_mib:
+        return
+    with transaction.atomic():
+        unmoved = Device.objects.filter(pk=one.device_id, foreign_mib=one.foreign_mib)
+        if unmoved.update(foreign_mib=foreign_mib):
+            node_changed(one.node_id)
+
+
+def foreign_use(used_mib: int, booked_mib: int, reserved_mib: int) -> int:
+    """MiB in use that nobody booked, rounded up to a step; 0 when it may be the driver's own."""
+    beyond_mib = used_mib - booked_mib
+    if beyond_mib <= max(FLOOR_MIB, reserved_mib):
+        return 0
+    return -(-beyond_mib // STEP_MIB) * STEP_MIB
