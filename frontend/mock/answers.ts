@@ -1,6 +1,6 @@
 // One invented cluster: what each endpoint answers.
 import type { JobRequest, WhatIfRequest } from "../src/api/types.ts";
-import { ALERTS, NODES, OVERVIEW, QUEUES } from "./cluster.ts";
+import { ALERT_RULES, ALERTS, NODES, OVERVIEW, QUEUES, SILENCES } from "./cluster.ts";
 import { RECORDINGS, STATUS, whatIf } from "./watch.ts";
 import { events, JOBS, PLACED, WAITING } from "./jobs.ts";
 
@@ -13,7 +13,7 @@ const missing = (url: URL): Answer => ({ status: 404, body: { code: "not-found",
 
 const ME = {
   username: "lin.yue", role: "admin", language: "en", teams: [{ slug: "nlp", name: "nlp", role: "lead" }],
-  permissions: ["job-submit", "job-cancel", "node-operate", "token-create", "queue-edit", "node-enrol", "user-read", "user-edit", "team-create", "team-member-edit", "policy-activate", "status-read", "recording-read", "what-if"],
+  permissions: ["job-submit", "job-cancel", "node-operate", "alert-handle", "token-create", "queue-edit", "node-enrol", "user-read", "user-edit", "team-create", "team-member-edit", "policy-activate", "status-read", "recording-read", "what-if"],
   cluster: { name: "Yangtze cluster", uid: "c0ffee", paused: false, version: "0.1.0" },
 };
 
@@ -60,7 +60,7 @@ const account = (id: number, username: string, role: string) => ({
 
 const FIXED: Record<string, unknown> = {
   status: STATUS, recordings: page(RECORDINGS), map: { at: OVERVIEW.at, models: [], groups: [], nodes: [] },
-  overview: OVERVIEW, queues: QUEUES, alerts: page(ALERTS), nodes: page(NODES),
+  overview: OVERVIEW, queues: QUEUES, alerts: page(ALERTS), "alert-rules": ALERT_RULES, "alert-silences": page(SILENCES), nodes: page(NODES),
   cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), cpu_ms: 150 + ((i * 31) % 80), considered: 288, placed: (i * 7) % 40, refused: 251, stale: i % 9 ? 0 : 1 }))),
   policies: page(VERSIONS), "policies/active": VERSIONS[0],
   tokens: page([{ id: 1, name: "ci", scopes: ["read", "submit"], team: "nlp", created_at: OVERVIEW.at, expires_at: null, last_used_at: null }]),

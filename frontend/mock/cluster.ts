@@ -1,5 +1,5 @@
 // The invented cluster: queues, nodes, figures.
-import type { Alert, NodeSummary, Overview, Queue } from "../src/api/types.ts";
+import type { Alert, AlertRule, NodeSummary, Overview, Queue, Silence } from "../src/api/types.ts";
 
 const now = Date.now();
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -32,7 +32,7 @@ export const OVERVIEW: Overview = {
   jobs: { pending: 251, starting: 4, running: 2246, held: 12, finished_24h: 18_421, failed_24h: 213 },
   queues: QUEUES.map(({ name, pending, running, wait_s }) => ({ name, pending, running, wait_s })),
   waiting: [{ code: "device-memory-piece", count: 128 }, { code: "device-busy", count: 88 }, { code: "device-model", count: 24 }, { code: "cores-free", count: 11 }],
-  alerts: { open: 5, critical: 1 },
+  alerts: { open: 5, critical: 1, acknowledged: 1, silenced: 1 },
   cycle: { at: ago(3), wall_ms: 212, considered: 288, placed: 37 },
 };
 
@@ -40,7 +40,7 @@ if (CPU_ONLY) {
   Object.assign(OVERVIEW, {
     nodes: { ...OVERVIEW.nodes, total: 1, ready: 1, cordoned: 0, silent: 0 }, devices: { total: 0, schedulable: 0, healthy: 0, suspect: 0, quarantined: 0, recovered: 0, missing: 0, unknown: 0 }, accelerators: { booked_percent: null, measured_percent: null },
     cpu: { booked_percent: 37.5, measured_percent: 21.2, cores: 8, booked_cores: 3 }, memory: { booked_percent: 12.5, measured_percent: 40.1, total_mib: 32_000, booked_mib: 4000, used_mib: 12_800 },
-    power_w: null, jobs: { pending: 1, starting: 0, running: 2, held: 0, finished_24h: 14, failed_24h: 1 }, alerts: { open: 0, critical: 0 },
+    power_w: null, jobs: { pending: 1, starting: 0, running: 2, held: 0, finished_24h: 14, failed_24h: 1 }, alerts: { open: 0, critical: 0, acknowledged: 0, silenced: 0 },
     waiting: [{ code: "cores-free", count: 1 }], cycle: { at: ago(3), wall_ms: 4, considered: 3, placed: 1 },
     queues: QUEUES.map(({ name }, i) => ({ name, pending: i === 2 ? 1 : 0, running: i, wait_s: i === 0 ? { count: 0, mean: null, p50: null, p95: null, p99: null } : wait(0.4 * i, 1.1 * i, 2 * i) })),
   });
@@ -48,6 +48,7 @@ if (CPU_ONLY) {
 
 const alert = (id: number, code: string, severity: Alert["severity"], subject: [string, string], seconds: number, details: Alert["details"]): Alert => ({
   id, code, severity, subject_type: subject[0], subject_id: subject[1], details, raised_at: ago(seconds), cleared_at: null,
+  acknowledged_at: null, acknowledged_by: "", note: "", silenced: false,
 });
 
 export const ALERTS: Alert[] = CPU_ONLY ? [] : [
@@ -55,7 +56,8 @@ export const ALERTS: Alert[] = CPU_ONLY ? [] : [
   alert(2, "node-silent", "warning", ["node", "131"], 160, { name: "ib-131" }),
   alert(3, "device-recovered", "warning", ["device", "12"], 540, { node: 7, name: "tb-007", index: 2 }),
   alert(4, "clock-offset", "warning", ["node", "12"], 1860, { name: "lx-012", offset_us: 71_000, uncertainty_us: 900 }),
-  alert(5, "device-flapping", "warning", ["device", "34"], 5400, { node: 31, name: "tb-031", index: 0, times: 6 }),
+  { ...alert(5, "device-flapping", "warning", ["device", "34"], 5400, { node: 31, name: "tb-031", index: 0, times: 6 }), acknowledged_at: ago(5000), acknowledged_by: "zhao.qi", note: "riser ordered" },
+  { ...alert(6, "rule:device-hot", "warning", ["device", "35"], 700, { node: 31, name: "tb-031", index: 1, rule: "device-hot", metric: "device-temperature-c", value: 91, limit: 85 }), silenced: true },
 ];
 
 const STATES = ["ready", "ready", "ready", "cordoned", "ready", "silent", "ready", "draining"] as const;
@@ -69,3 +71,12 @@ export const NODES: NodeSummary[] = Array.from({ length: CPU_ONLY ? 1 : 40 }, (_
     simulated: false, agent_version: "0.1.0", labels: {},
   };
 });
+
+export const ALERT_RULES: AlertRule[] = [
+  { name: "device-hot", metric: "device-temperature-c", above: 85, below: null, clear: 80, for_s: 300, severity: "warning", node_sets: [], models: [] },
+  { name: "node-memory-full", metric: "node-memory-percent", above: 95, below: null, clear: 90, for_s: 300, severity: "warning", node_sets: [], models: [] },
+];
+
+export const SILENCES: Silence[] = [
+  { id: 1, code: "", subject_type: "device", subject_id: "35", reason: "fan of tb-031 is being replaced", created_at: ago(600), created_by: "zhao.qi", until: new Date(Date.now() + 6_600_000).toISOString() },
+];

@@ -1,6 +1,6 @@
 // What people may do: every write of the console, one function each.
 import { api, body } from "./client";
-import type { DryRun, EnrolmentToken, Job, JobRequest, Me, Member, NewToken, Team, Token, User } from "./types";
+import type { Alert, DryRun, EnrolmentToken, Job, JobRequest, Me, Member, NewSilence, NewToken, Silence, Team, Token, User } from "./types";
 
 export type NodeAction = "cordon" | "uncordon" | "drain" | "maintenance" | "release";
 export type DeviceAction = "cordon" | "uncordon" | "release";
@@ -24,6 +24,22 @@ export function nodeAction(id: number, action: NodeAction, reason: string): Prom
 
 export function deviceAction(id: number, action: DeviceAction, reason: string): Promise<unknown> {
   return body(api.POST(`/api/v1/devices/{device_id}/${action}`, { params: { path: { device_id: id } }, body: { reason } }));
+}
+
+export function takeUpAlert(id: number, note: string): Promise<Alert> {
+  return body(api.POST("/api/v1/alerts/{alert_id}/acknowledge", { params: { path: { alert_id: id } }, body: { note } }));
+}
+
+export function leaveAlert(id: number): Promise<Alert> {
+  return body(api.POST("/api/v1/alerts/{alert_id}/unacknowledge", { params: { path: { alert_id: id } } }));
+}
+
+export function silenceAlerts(wish: NewSilence): Promise<Silence> {
+  return body(api.POST("/api/v1/alert-silences", { body: wish }));
+}
+
+export function endSilence(id: number): Promise<Silence> {
+  return body(api.POST("/api/v1/alert-silences/{silence_id}/end", { params: { path: { silence_id: id } } }));
 }
 
 export function createEnrolmentToken(wish: { node_set?: string; expires_in_hours: number }): Promise<EnrolmentToken> {

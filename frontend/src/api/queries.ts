@@ -97,6 +97,16 @@ export const clearedAlertsQuery = queryOptions({
   queryFn: ({ signal }) => body(api.GET("/api/v1/alerts", { signal, params: { query: { limit: LIST_LIMIT, open: false } } })),
 });
 
+export const alertRulesQuery = queryOptions({
+  queryKey: [...keys.alerts, "rules"],
+  queryFn: ({ signal }) => body(api.GET("/api/v1/alert-rules", { signal })),
+});
+
+export const silencesQuery = queryOptions({
+  queryKey: [...keys.alerts, "silences"],
+  queryFn: ({ signal }) => body(api.GET("/api/v1/alert-silences", { signal, params: { query: { limit: LIST_LIMIT, active: true } } })),
+});
+
 export const cyclesQuery = queryOptions({
   queryKey: keys.cycles,
   queryFn: ({ signal }) => body(api.GET("/api/v1/cycles", { signal, params: { query: { limit: LIST_LIMIT } } })),

@@ -4,6 +4,58 @@
  */
 
 export interface paths {
+    "/api/v1/alert-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The rules of the active policy, in its order; they are changed by a new version of the policy. */
+        get: operations["alert_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alert-silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Silences, newest first; and a new one. */
+        get: operations["alert_silences"];
+        put?: never;
+        /** @description Silences, newest first; and a new one. */
+        post: operations["alert_silence_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alert-silences/{silence_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Ends a silence now. Harmless when it has ended. */
+        post: operations["alert_silence_end"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/alerts": {
         parameters: {
             query?: never;
@@ -15,6 +67,40 @@ export interface paths {
         get: operations["alerts"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{alert_id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Somebody takes up an open alert; it stays open until its cause is gone. Whoever has it already keeps it. */
+        post: operations["alert_acknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{alert_id}/unacknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Nobody has the alert any more. Harmless when nobody had. */
+        post: operations["alert_unacknowledge"];
         delete?: never;
         options?: never;
         head?: never;
@@ -870,11 +956,18 @@ export interface components {
             raised_at: string;
             /** Format: date-time */
             cleared_at: string | null;
+            /** Format: date-time */
+            acknowledged_at: string | null;
+            acknowledged_by: string;
+            note: string;
+            silenced: boolean;
         };
-        /** @description Open alerts. */
+        /** @description Open alerts. Those that are silenced are counted apart and in none of the others. */
         AlertCounts: {
             open: number;
             critical: number;
+            acknowledged: number;
+            silenced: number;
         };
         AlertPage: {
             /** Format: uri */
@@ -882,6 +975,18 @@ export interface components {
             /** Format: uri */
             previous: string | null;
             results: components["schemas"]["Alert"][];
+        };
+        /** @description A rule of the active policy: an alert where `metric` stays above or below a limit for `for_s`. */
+        AlertRule: {
+            name: string;
+            metric: components["schemas"]["MetricEnum"];
+            above: number | null;
+            below: number | null;
+            clear: number | null;
+            for_s: number;
+            severity: components["schemas"]["SeverityEnum"];
+            node_sets: string[];
+            models: string[];
         };
         /** @description One placement of a job. */
         Attempt: {
@@ -976,11 +1081,11 @@ export interface components {
             paused: boolean;
             version: string;
         };
-        /** @description One logical CPU and who holds it. */
+        /** @description One logical CPU and who holds it. Unknown is null. */
         Cpu: {
             id: number;
-            core: number;
-            socket: number;
+            core: number | null;
+            socket: number | null;
             numa: number | null;
             max_mhz: number | null;
             online: boolean;
@@ -1058,9 +1163,13 @@ export interface components {
             runners_up: components["schemas"]["Candidate"][];
             isolates_users: boolean;
         };
-        /** @description One accelerator. Unknown is null. */
+        /**
+         * @description One accelerator, or with a `parent` a slice of one: `compute_milli` is its part of that, and slices of one
+         *     `memory_group` share the same memory. A device with slices takes no jobs beside them. Unknown is null.
+         */
         Device: {
             id: number;
+            parent: number | null;
             node: number;
             node_name: string;
             index: number;
@@ -1072,6 +1181,8 @@ export interface components {
             memory_total_mib: number | null;
             memory_reserved_mib: number | null;
             compute_units: number | null;
+            compute_milli: number | null;
+            memory_group: number | null;
             driver_version: string | null;
             numa_node: number | null;
             cpu_affinity: number[] | null;
@@ -1081,6 +1192,7 @@ export interface components {
             health_since: string | null;
             health_reason: string;
             health_evidence: string;
+            flapping: boolean;
             cordoned: boolean;
             foreign_mib: number;
             catalogue: components["schemas"]["Catalogue"] | null;
@@ -1429,6 +1541,8 @@ export interface components {
             booked_mib: number;
             used_mib: number | null;
         };
+        /** @enum {string} */
+        MetricEnum: "device-temperature-c" | "device-memory-percent" | "device-utilization-percent" | "device-power-percent" | "node-cpu-percent" | "node-memory-percent";
         /** @description A mount point. */
         Mount: {
             path: string | null;
@@ -1566,6 +1680,11 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["NodeSummary"][];
         };
+        /** @description What is being done about it. */
+        NoteRequest: {
+            /** @default  */
+            note: string;
+        };
         /** @enum {unknown} */
         NullEnum: null;
         /** @description One NUMA node; `distances` in the order of the list. */
@@ -1660,7 +1779,7 @@ export interface components {
             since: string | null;
         };
         /** @enum {string} */
-        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "recording-read" | "what-if" | "cluster-pause";
+        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "alert-handle" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "recording-read" | "what-if" | "cluster-pause";
         /** @enum {string} */
         PhaseEnum: "assigned" | "preparing" | "running" | "checkpointing" | "stopping" | "released" | "lost";
         /** @description The request beside the free memory of the nearest node. */
@@ -1825,6 +1944,37 @@ export interface components {
         };
         /** @enum {string} */
         SeverityEnum: "warning" | "critical";
+        /** @description Alerts that match all that is not blank call nobody until `until`. */
+        Silence: {
+            id: number;
+            code: string;
+            subject_type: string;
+            subject_id: string;
+            reason: string;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            /** Format: date-time */
+            until: string;
+        };
+        /** @description Which alerts, for how long (minutes, at most 30 days) and why. A code or a subject is needed. */
+        SilenceMakeRequest: {
+            /** @default  */
+            code: string;
+            /** @default  */
+            subject_type: string;
+            /** @default  */
+            subject_id: string;
+            minutes: number;
+            reason: string;
+        };
+        SilencePage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["Silence"][];
+        };
         /** @description A booked share of a device. */
         Slice: {
             device: number;
@@ -2041,15 +2191,176 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    alert_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"][];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_silences: {
+        parameters: {
+            query?: {
+                active?: boolean;
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SilencePage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_silence_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SilenceMakeRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_silence_end: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                silence_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     alerts: {
         parameters: {
             query?: {
+                acknowledged?: boolean;
                 code?: string;
                 /** @description As found in `next` and `previous`. */
                 cursor?: string;
                 limit?: number;
                 open?: boolean;
                 severity?: "warning" | "critical";
+                silenced?: boolean;
                 subject_id?: string;
                 subject_type?: string;
             };
@@ -2065,6 +2376,88 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AlertPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_acknowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NoteRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_unacknowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
                 };
             };
             /** @description Problem */

@@ -10,13 +10,17 @@ import { Answer } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
 import { type StateName, StateWord } from "@/ui/StateGlyph";
 import { AlertList } from "./AlertList";
+import { Rules } from "./Rules";
+import { Silences } from "./Silences";
 
 export function HealthPage() {
   const { t } = useTranslation();
   const open = useQuery(alertsQuery);
   const cleared = useQuery(clearedAlertsQuery);
   const overview = useQuery(overviewQuery);
-  const many = open.data?.results.length ?? 0;
+  const heard = open.data?.results.filter((alert) => !alert.silenced) ?? [];
+  const silenced = open.data?.results.filter((alert) => alert.silenced) ?? [];
+  const many = heard.length;
   return (
     <div className="page">
       <PageHead title={t("health.title")} sub={open.data ? t("health.open", { count: many }) : null} actions={<ApiCall call={{ method: "GET", path: "/api/v1/alerts?open=true" }} />} />
@@ -24,9 +28,10 @@ export function HealthPage() {
         <div className="stack">
           <Panel title={t("health.needsPerson")} main={many > 0}>
             <Answer query={open} loading={t("health.reading")}>
-              {(page) => (page.results.length > 0 ? <AlertList alerts={page.results} /> : <p className="mut">{t("health.calm")}</p>)}
+              {() => (many > 0 ? <AlertList alerts={heard} handled /> : <p className="mut">{t("health.calm")}</p>)}
             </Answer>
           </Panel>
+          {silenced.length > 0 ? <Panel title={t("health.silencedTitle")}><AlertList alerts={silenced} handled /></Panel> : null}
           <Panel title={t("health.cleared")}>
             <Answer query={cleared} loading={t("health.reading")}>
               {(page) => (page.results.length > 0 ? <AlertList alerts={page.results} /> : <p className="mut">{t("health.noneCleared")}</p>)}
@@ -35,6 +40,8 @@ export function HealthPage() {
         </div>
         <div className="stack">
           <Answer query={overview} loading={t("health.reading")}>{(data) => <Counts overview={data} />}</Answer>
+          <Silences />
+          <Rules />
         </div>
       </Columns>
     </div>

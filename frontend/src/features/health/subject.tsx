@@ -19,9 +19,18 @@ export function alertGlyph(alert: Pick<Alert, "code" | "severity">): StateName {
 
 const MICROSECONDS_PER_MS = 1000;
 
+/** A value of a rule's metric with its unit, which the metric's name ends with. */
+export function metricValue(metric: string, value: unknown, t: Translate): string {
+  if (typeof value !== "number") return t("ui.unknown");
+  return metric.endsWith("-c") ? withUnit(value, "°C") : withUnit(value, "%");
+}
+
 /** The sentence of an alert; codes the console does not know yet are shown as they are. */
 export function alertText(alert: Pick<Alert, "code" | "details">, t: Translate): string {
-  const { offset_us: offset, reason, times } = alert.details;
+  const { offset_us: offset, reason, times, rule, metric, value, limit } = alert.details;
+  if (typeof rule === "string" && typeof metric === "string") {
+    return t("health.rule", { rule, metric: t(`health.metric.${metric}`, { defaultValue: metric }), value: metricValue(metric, value, t), limit: metricValue(metric, limit, t) });
+  }
   const values = {
     offset: typeof offset === "number" ? withUnit(decimal(offset / MICROSECONDS_PER_MS, 0), "ms") : t("ui.unknown"),
     reason: typeof reason === "string" && reason !== "" ? reason : t("ui.unknown"),

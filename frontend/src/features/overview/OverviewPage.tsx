@@ -82,7 +82,10 @@ function NeedsPerson({ open }: { open: number }) {
   return (
     <Panel title={t("health.needsPerson")} meta={open > 0 ? <Link to="/health">{t("overview.allAlerts", { count: open })}</Link> : null}>
       <Answer query={query} loading={t("health.reading")}>
-        {(page) => (page.results.length > 0 ? <AlertList alerts={page.results.slice(0, SHOWN_ALERTS)} /> : <p className="mut">{t("health.calm")}</p>)}
+        {(page) => {
+          const heard = page.results.filter((alert) => !alert.silenced).slice(0, SHOWN_ALERTS);
+          return heard.length > 0 ? <AlertList alerts={heard} /> : <p className="mut">{t("health.calm")}</p>;
+        }}
       </Answer>
     </Panel>
   );

@@ -1,0 +1,75 @@
+// Silences: what calls nobody until when, who said so and why; making one and ending it.
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { endSilence, silenceAlerts } from "@/api/actions";
+import { keys } from "@/api/keys";
+import { asProblem } from "@/api/problem";
+import { silencesQuery } from "@/api/queries";
+import { meQuery } from "@/api/session";
+import type { Alert, Silence } from "@/api/types";
+import { dateTime } from "@/lib/format";
+import { Confirm } from "@/ui/Dialog";
+import { Answer } from "@/ui/ListLooks";
+import { Panel } from "@/ui/Panel";
+
+const HOURS = [1, 4, 24, 168];
+const MINUTES_PER_HOUR = 60;
+
+export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () => void }) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [hours, setHours] = useState(1);
+  const act = async (reason: string): Promise<void> => {
+    await silenceAlerts({ code: alert.code, subject_type: alert.subject_type, subject_id: alert.subject_id, minutes: hours * MINUTES_PER_HOUR, reason });
+    await client.invalidateQueries({ queryKey: keys.alerts });
+  };
+  return (
+    <Confirm title={t("health.silenceTitle")} action={t("health.silenceDo")} reason onConfirm={act} onClose={onClose} call="POST /api/v1/alert-silences">
+      <p>{t("health.silenceWhat")}</p>
+      <label style={{ display: "grid", gap: 4, marginTop: 12 }}>
+        <span className="sm mut">{t("health.silenceFor")}</span>
+        <select className="field" value={hours} onChange={(event) => { setHours(Number(event.target.value)); }}>
+          {HOURS.map((value) => <option key={value} value={value}>{t("health.silenceHours", { count: value })}</option>)}
+        </select>
+      </label>
+    </Confirm>
+  );
+}
+
+export function Silences() {
+  const { t } = useTranslation();
+  const query = useQuery(silencesQuery);
+  return (
+    <Panel title={t("health.silences")}>
+      <Answer query={query} loading={t("health.reading")}>
+        {(page) => (page.results.length > 0
+          ? <ul className="alerts">{page.results.map((one) => <OneSilence key={one.id} silence={one} />)}</ul>
+          : <p className="mut">{t("health.noSilences")}</p>)}
+      </Answer>
+    </Panel>
+  );
+}
+
+function OneSilence({ silence }: { silence: Silence }) {
+  const { t, i18n } = useTranslation();
+  const client = useQueryClient();
+  const me = useQuery(meQuery);
+  const [error, setError] = useState<unknown>(null);
+  const may = me.data?.permissions.includes("alert-handle") ?? false;
+  const what = [silence.code || t("health.every"), `${silence.subject_type} ${silence.subject_id}`.trim()].filter((part) => part !== "").join(" · ");
+  const end = () => {
+    endSilence(silence.id).then(() => client.invalidateQueries({ queryKey: keys.alerts }), setError);
+  };
+  return (
+    <li>
+      <span />
+      <div>
+        <div className="med">{what}</div>
+        <div className="sm mut">{t("health.silenceUntil", { at: dateTime(silence.until, i18n.language), by: silence.created_by, reason: silence.reason })}</div>
+        {error ? <div className="sm" role="alert">{asProblem(error).message}</div> : null}
+      </div>
+      <button type="button" className="btn sml" disabled={!may} title={may ? undefined : t("health.operatorsOnly")} onClick={end}>{t("health.silenceEnd")}</button>
+    </li>
+  );
+}
