@@ -16,19 +16,22 @@ from pathlib import Path
 import msgspec
 
 from agent import __version__
+from agent.captures import UnreadableCapture, read_capture
 from agent.collect import HostCollector, VendorWorker
 from agent.config import Config, ConfigError, Identity, load_config, load_identity, parse_setting, read_secret
 from agent.enrolment import enrol, pinned_ca
 from agent.journal import Journal
 from agent.loop import Agent
+from agent.notices import notice
 from agent.protocol import Vendor
 from agent.runners.base import RunnerError
 from agent.runners.process import ProcessRunner
 from agent.simulation import Simulation
 from agent.simulation_spec import SimSpec, mixed_cluster
 from agent.transport import Transport
-from agent.vendors import PROBES
-from agent.vendors.base import document
+from agent.vendors import PARSERS, PROBES
+from agent.vendors.base import Readout, document
+from agent.vendors.worker import Answer
 
 SETTING_FLAGS = {
     "server": "address of the control plane, https://HOST:PORT",
@@ -79,10 +82,12 @@ def build_parser() -> argparse.ArgumentParser:
     probe.add_argument("vendor", nargs="?", choices=[vendor.value for vendor in PROBES])
     probe.set_defaults(call=run_probe)
     parse = commands.add_parser(
-        "parse", help="print what captured tool output says, one JSON document per file"
+        "parse",
+        help="print what captured tool output says, one JSON document per file",
+        epilog="Exit status: 0 all files were read, 1 some could not be read as text, 2 wrong usage.",
     )
-    parse.add_argument("vendor", choices=[vendor.value for vendor in PROBES])
-    parse.add_argument("files", nargs="+", metavar="FILE")
+    parse.add_argument("vendor", choices=list(PARSERS), metavar="VENDOR", help=", ".join(PARSERS))
+    parse.add_argument("files", nargs="+", metavar="FILE", help="captured output; - is standard input")
     parse.set_defaults(call=run_parse)
     commands.add_parser("version", help="print the version").set_defaults(call=lambda _: print(__version__))
     return parser
@@ -165,7 +170,7 @@ def run_simulate(options: argparse.Namespace) -> int:
 
 
 def run_probe(options: argparse.Namespace) -> int:
-    """Live probes, each in its own process with a time-out."""
+    """Live probes, each in its own process with a time-out; status 1 when one failed."""
     root, status = Path("/"), 0
     for vendor in [Vendor(options.vendor)] if options.vendor else list(PROBES):
         if not options.vendor and not PROBES[vendor].present(root):
@@ -174,26 +179,33 @@ def run_probe(options: argparse.Namespace) -> int:
         answer = worker.read()
         worker.close()
         if answer.readout is None:
-            print(
-                json.dumps({"vendor": vendor.value, "devices": [], "links": [], "warnings": [answer.problem]})
-            )
+            said = notice("probe-failed", problem=answer.problem)
+            answer = Answer(readout=Readout(vendor=vendor, warnings=[said]))
             status = 1
-        else:
-            print(json.dumps(document(answer.readout)))
+        assert answer.readout is not None
+        print(json.dumps(document(answer.readout), ensure_ascii=False))
     return status
 
 
 def run_parse(options: argparse.Namespace) -> int:
-    """Captured output to JSON; a file that cannot be read is the only failure."""
+    """Captured output to JSON, one document per file; status 1 when one could not be read as text."""
+    status = 0
     for name in options.files:
         try:
-            text = (
-                sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8", errors="replace")
-            )
-        except OSError as error:
-            raise ConfigError(f"{name}: {error.strerror}") from error
-        print(json.dumps(document(PROBES[Vendor(options.vendor)].parse(text)), ensure_ascii=False))
-    return 0
+            capture = read_capture(name)
+        except UnreadableCapture as error:
+            print(f"headrace-agent: {name}: {error}", file=sys.stderr)
+            said = notice("tool-failed", problem=f"{name}: {error}")
+            readout = Readout(vendor=options.vendor, warnings=[said])
+            status = 1
+        else:
+            readout = PARSERS[options.vendor](capture.text)
+            if capture.guessed:
+                problem = f"{name}: read as {capture.guessed}"
+                warnings = [*readout.warnings, notice("tool-failed", problem=problem)]
+                readout = msgspec.structs.replace(readout, warnings=warnings)
+        print(json.dumps(document(readout), ensure_ascii=False))
+    return status
 
 
 def hold_state_dir(state_dir: Path) -> int:
