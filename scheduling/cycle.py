@@ -17,6 +17,7 @@ from scheduling.engine.ordering import in_service_order
 from scheduling.engine.session import PlanningSession
 from scheduling.engine.types import ExpectedShape, PendingJob, Plan, Refusal
 from scheduling.expected import expected_jobs
+from scheduling.evacuation import move_off_failed_devices
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
 from scheduling.pauses import cluster_is_paused
@@ -26,6 +27,7 @@ from scheduling.reasons import store_reasons
 from scheduling.recordings import Recorder
 from scheduling.requests import RequestCache, load_pending
 from scheduling.snapshot import SnapshotCache
+from scheduling.wishes import fulfil_wish, is_wished
 
 log = structlog.get_logger(__name__)
 
@@ -104,10 +106,10 @@ def _look(lease: LeaseToken, worker: Worker) -> None:
 
 def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     """Look at every waiting job once."""
-    worker.recorder.begin()
     if cluster_is_paused():
         return
     declare_lost_nodes()
+    move_off_failed_devices()
     started, cpu_started = clock.monotonic_s(), time.process_time()
     cache_before = worker.cache_use()
     policy = current_policy()
@@ -117,7 +119,9 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         waiting = load_pending(worker.requests)
         if not waiting or cluster_is_paused():
             break
-        cycle = cycle or Cycle.objects.create(fencing_token=lease.token)
+        if cycle is None:
+            cycle = Cycle.objects.create(fencing_token=lease.token)
+            worker.recorder.begin(wished=is_wished())
         tally.refusals.clear()
         stale_before = tally.stale
         _round_of_batches(Applying(lease, cycle, policy), waiting, worker, tally)
@@ -130,6 +134,8 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     _finish(cycle, tally, wall_s=clock.monotonic_s() - started, cpu_s=time.process_time() - cpu_started)
     codes = {shape: refusal.code for shape, refusal in tally.refusals.items()}
     worker.recorder.write(cycle, codes, policy.document.retention)
+    if worker.recorder.wished:
+        fulfil_wish()
 
 
 def _round_of_batches(

@@ -13,7 +13,6 @@ from django.db import connection, transaction
 
 from controlplane.accounts import audit
 from controlplane.accounts.audit import Who
-from controlplane.accounts.models import User
 from controlplane.base import clock
 from controlplane.base.identity import this_cluster
 from controlplane.base.locks import CYCLE_LEASE, lock_out
@@ -73,7 +72,7 @@ def pause_part(who: Who, part: Queue | NodeSet, *, reason: str) -> None:
     """Start nothing new of this queue or on this node set; a second pause only changes the reason."""
     with transaction.atomic():
         lock_out(CYCLE_LEASE)
-        actor = _name(who)
+        actor = audit.name_of(who)
         pause, made = Pause.objects.get_or_create(**_key(part), defaults={"reason": reason, "actor": actor})
         if not made and pause.reason == reason:
             return
@@ -93,12 +92,6 @@ def _key(part: Queue | NodeSet) -> dict[str, Any]:
     return {"queue": part} if isinstance(part, Queue) else {"node_set": part}
 
 
-def _name(who: Who) -> str:
-    if isinstance(who, str):
-        return who
-    return who.username if isinstance(who, User) else getattr(who.user, "username", "")
-
-
 def _tell(who: Who, part: Queue | NodeSet, action: str, reason: str) -> None:
     kind = "queue" if isinstance(part, Queue) else "node-set"
     audit.record(who, f"{kind}-{action}", target=(kind, part.name), details={"reason": reason})
@@ -109,7 +102,7 @@ def _tell(who: Who, part: Queue | NodeSet, action: str, reason: str) -> None:
 
 def _set_cluster(who: Who, action: str, *, paused: bool, reason: str) -> None:
     kept = reason if paused else ""
-    actor = _name(who) if paused else ""
+    actor = audit.name_of(who) if paused else ""
     with transaction.atomic():
         lock_out(CYCLE_LEASE)
         cluster = Cluster.objects.select_for_update().get(pk=this_cluster().pk)

@@ -64,21 +64,24 @@ class UnreadableRecording(ValueError):
 
 @dataclass
 class Recorder:
-    """Chooses what is worth keeping: calls that placed something, and calls whose refusals are news."""
+    """Chooses what is worth keeping: calls that placed something, and calls whose refusals are news; all of a cycle
+    that is `wished` for.
+    """
 
     known: Mapping[str, ReasonCode] = field(default_factory=dict)
     calls: list[Recording] = field(default_factory=list)
     rests_until_s: float = 0.0
+    wished: bool = False
 
-    def begin(self) -> None:
+    def begin(self, *, wished: bool = False) -> None:
         """A cycle begins; what one that died has left is not its own."""
-        self.calls = []
+        self.calls, self.wished = [], wished
 
     def offer(self, call: Recording, refused: Mapping[str, ReasonCode]) -> None:
         """One call with its refusals by shape key."""
         news = any(self.known.get(shape) is not code for shape, code in refused.items())
         resting = clock.monotonic_s() < self.rests_until_s
-        if call.plan is not None and (call.plan.placed or news) and not resting:
+        if call.plan is not None and (self.wished or ((call.plan.placed or news) and not resting)):
             self.calls = [*self.calls[-MOST_PER_CYCLE + 1 :], call]
 
     def write(self, cycle: Cycle, refused: Mapping[str, ReasonCode], kept: Retention) -> None:

@@ -36,6 +36,11 @@ def record(
     )  # fmt: skip
 
 
+def name_of(who: Who) -> str:
+    """The name that the trail keeps of the actor."""
+    return _actor(who)[1]
+
+
 def _actor(who: Who) -> tuple[User | None, str, str | None]:
     if isinstance(who, str):
         return None, who[:150], None

@@ -58,6 +58,7 @@ class Action(StrEnum):
     CYCLE_READ = "cycle-read"
     STATUS_READ = "status-read"
     RECORDING_READ = "recording-read"
+    RECORDING_WISH = "recording-wish"
     WHAT_IF = "what-if"
     CLUSTER_PAUSE = "cluster-pause"
 
@@ -126,6 +127,8 @@ PERMISSIONS: dict[Action, Rule] = {
     Action.CYCLE_READ: Rule(EVERYBODY, Scope.READ),
     Action.STATUS_READ: Rule(EVERYBODY, Scope.READ),
     Action.RECORDING_READ: Rule(OPERATORS, Scope.READ),
+    # It may cost a large cluster seconds between two cycles.
+    Action.RECORDING_WISH: Rule(ADMINS, Scope.WRITE),
     Action.WHAT_IF: Rule(OPERATORS, Scope.READ),
     Action.CLUSTER_PAUSE: Rule(OPERATORS, Scope.WRITE),
 }

@@ -7,7 +7,7 @@ from scheduling.api.jobs import CancelView, ExplainView, JobsView, JobView, Plac
 from scheduling.api.logs import logs
 from scheduling.api.pause import PausesView, PauseView, ResumeView
 from scheduling.api.status import StatusView
-from scheduling.api.whatif import DocumentView, RecordingsView, WhatIfView
+from scheduling.api.whatif import DocumentView, RecordingsView, RecordingWishView, WhatIfView
 
 urlpatterns = [
     path("jobs", JobsView.as_view()),
@@ -26,6 +26,7 @@ urlpatterns = [
     path("cycles", CyclesView.as_view()),
     path("status", StatusView.as_view()),
     path("recordings", RecordingsView.as_view()),
+    path("recordings/next", RecordingWishView.as_view()),
     path("recordings/<int:recording_id>/document", DocumentView.as_view()),
     path("what-if", WhatIfView.as_view()),
     path("devices/<int:device_id>/fits", FitsView.as_view()),

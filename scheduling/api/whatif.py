@@ -15,11 +15,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.models import User
-from controlplane.accounts.permissions import Action, permission_for
+from controlplane.accounts.permissions import Action, permission_for, permissions_by_method
 from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, StrictSerializer, page, page_of, read_body
 from controlplane.base.failures import RETRY_AFTER
 from controlplane.base.problems import Problem, not_found
+from inventory.api.serializers import ReasonSerializer
 from queues.wording import FAULTS, fault
 from scheduling import models
 from scheduling.api.requests import WHAT_IF_REQUEST
@@ -27,6 +28,7 @@ from scheduling.api.serializers import SentenceSerializer
 from scheduling.edits import EditFaults
 from scheduling.recordings import UnreadableRecording, document, load
 from scheduling.selectors.whatif import what_if
+from scheduling.wishes import wish_recording, wish_view
 
 log = structlog.get_logger(__name__)
 
@@ -58,6 +60,34 @@ class RecordingsView(APIView):
     def get(self, request: Request) -> Response:
         rows = models.Recording.objects.defer("document")
         return page(request, rows, serializer=RecordingSerializer)
+
+
+class RecordingWishSerializer(serializers.Serializer):
+    """Whether the next cycle is recorded whatever it costs; by whose wish, why, and since when."""
+
+    wanted = serializers.BooleanField()
+    reason = serializers.CharField(allow_null=True, allow_blank=True)
+    actor = serializers.CharField(allow_null=True)
+    since = serializers.DateTimeField(allow_null=True)
+
+
+class RecordingWishView(APIView):
+    """Record the next cycle that looks at waiting jobs, whatever it costs and also when it changes nothing. The wish is
+    gone when that is done; the recordings are then the newest in the list, at most the last 20 batches of the cycle.
+    """
+
+    permission_classes = [permissions_by_method(GET=Action.RECORDING_READ, POST=Action.RECORDING_WISH)]
+
+    @extend_schema(operation_id="recording_wish", responses=RecordingWishSerializer)
+    def get(self, request: Request) -> Response:
+        return Response(RecordingWishSerializer(wish_view()).data)
+
+    @extend_schema(
+        operation_id="recording_wish_make", request=ReasonSerializer, responses=RecordingWishSerializer
+    )
+    def post(self, request: Request) -> Response:
+        body = read_body(request, ReasonSerializer)
+        return Response(RecordingWishSerializer(wish_recording(request, reason=body["reason"])).data)
 
 
 class DocumentView(APIView):

@@ -6,7 +6,7 @@ from scheduling.models.log import LogChunk
 from scheduling.models.pause import Pause
 from scheduling.models.placement import DEAD_PHASES, LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
 from scheduling.models.pulse import Pulse
-from scheduling.models.recording import ExpectedJobs, Recording
+from scheduling.models.recording import ExpectedJobs, Recording, RecordingWish
 
 __all__ = [
     "DEAD_PHASES",
@@ -24,6 +24,7 @@ __all__ = [
     "Placement",
     "Pulse",
     "Recording",
+    "RecordingWish",
     "ShapeReason",
     "Slice",
 ]

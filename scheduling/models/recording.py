@@ -24,6 +24,18 @@ class Recording(models.Model):
     document = models.BinaryField()
 
 
+class RecordingWish(models.Model):
+    """The one row that says: record the next cycle whatever it costs. Gone when that is done."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    reason = models.CharField(max_length=500, blank=True)
+    actor = models.CharField(max_length=150)
+    since = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(id=1), name="recording_wish_single_row")]
+
+
 class ExpectedJobs(models.Model):
     """The one row with the classes of jobs that recent history makes the scheduler expect, most frequent first.
 

@@ -727,6 +727,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/recordings/next": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description Record the next cycle that looks at waiting jobs, whatever it costs and also when it changes nothing. The wish is
+         *     gone when that is done; the recordings are then the newest in the list, at most the last 20 batches of the cycle.
+         */
+        get: operations["recording_wish"];
+        put?: never;
+        /**
+         * @description Record the next cycle that looks at waiting jobs, whatever it costs and also when it changes nothing. The wish is
+         *     gone when that is done; the recordings are then the newest in the list, at most the last 20 batches of the cycle.
+         */
+        post: operations["recording_wish_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/resume": {
         parameters: {
             query?: never;
@@ -1779,7 +1803,7 @@ export interface components {
             since: string | null;
         };
         /** @enum {string} */
-        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "alert-handle" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "recording-read" | "what-if" | "cluster-pause";
+        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "alert-handle" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "recording-read" | "recording-wish" | "what-if" | "cluster-pause";
         /** @enum {string} */
         PhaseEnum: "assigned" | "preparing" | "running" | "checkpointing" | "stopping" | "released" | "lost";
         /** @description The request beside the free memory of the nearest node. */
@@ -1910,6 +1934,14 @@ export interface components {
             /** Format: uri */
             previous: string | null;
             results: components["schemas"]["Recording"][];
+        };
+        /** @description Whether the next cycle is recorded whatever it costs; by whose wish, why, and since when. */
+        RecordingWish: {
+            wanted: boolean;
+            reason: string | null;
+            actor: string | null;
+            /** Format: date-time */
+            since: string | null;
         };
         /** @description What a job books, in normal form: memory in MiB. */
         Resources: {
@@ -4065,6 +4097,84 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recording_wish: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingWish"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recording_wish_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReasonRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingWish"];
                 };
             };
             /** @description Problem */
