@@ -23,6 +23,7 @@ TEXTS: dict[str, str] = {
     "no-devices": "{vendor}: {tool} found no devices",
     "not-recognised": "{vendor}: nothing was recognised in this text",
     "no-topology": "{vendor}: no topology matrix was recognised",
+    "link-degraded": "{vendor}: device {device} runs on {current} of {most} PCIe lanes",
 }
 
 

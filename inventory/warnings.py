@@ -33,6 +33,7 @@ TEXTS: Mapping[str, Promise | str] = {
     "no-devices": _("%(vendor)s: %(tool)s found no devices."),
     "not-recognised": _("%(vendor)s: nothing was recognised in the output of its tool."),
     "no-topology": _("%(vendor)s: no topology matrix was recognised."),
+    "link-degraded": _("%(vendor)s: device %(device)s runs on %(current)s of %(most)s PCIe lanes."),
     "impossible-number": _("%(field)s: %(value)s is impossible and counts as unknown."),
     "too-many": _("%(field)s: of %(count)s entries only the first %(limit)s are kept."),
     "control-character": _("%(field)s: entries with control characters are left out."),

@@ -1,0 +1,127 @@
+"""AMD devices: amd-smi first, rocm-smi where it is the only tool."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from agent.protocol import CheckResult, Vendor
+from agent.vendors import rocm
+from agent.vendors.amd import amd_smi, slices
+from agent.vendors.base import Readout, plain
+from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.documents import dig, find_json, looks_cut
+from agent.vendors.findings import (
+    COMMON_RULES,
+    Capture,
+    Table,
+    add_complaints,
+    conclude,
+    loose_lines,
+    merge,
+    nothing_found,
+    rule,
+    with_damage,
+)
+
+TABLE = Table(
+    rules=(
+        rule(r"amdgpu.*(reset|hang)|gpu hang|ring \S+ timeout", CheckResult.FAILED, "driver-timeout"),
+        rule(r"ras.*uncorrectable|poison", CheckResult.FAILED, "ecc-uncorrectable"),
+        *COMMON_RULES,
+    ),
+    too_hot_c=110,  # where Instinct boards begin to shut down
+)
+FOLDERS = ("/opt/rocm/bin",)
+FACTS_AGE_S = 60.0
+AMD_SMI_METRIC = ["metric", "--json"]
+AMD_SMI_FACTS = (["static", "--json"], ["list", "--json"], ["topology", "--json"])
+ROCM_SMI = [
+    "--showproductname",
+    "--showbus",
+    "--showuniqueid",
+    "--showmeminfo",
+    "vram",
+    "--showtemp",
+    "--showpower",
+    "--showmaxpower",
+    "--showuse",
+    "--showtoponuma",
+    "--showtopotype",
+    "--showdriverversion",
+    "--json",
+]
+
+
+class AmdProbe:
+    """Keeps what seldom changes for a while, since amd-smi takes about a second per question."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._counts = ErrorCounts()
+        self._facts = Capture()
+        self._facts_at_s = -FACTS_AGE_S
+
+    @staticmethod
+    def present(root: Path) -> bool:
+        """One of AMD's tools; Hygon's rocm-smi on PATH is Hygon's."""
+        if tool_on_path(("amd-smi",), FOLDERS):
+            return True
+        hygon = (root / "sys/module/hydcu").exists() or tool_on_path(("hy-smi",)) is not None
+        return not hygon and tool_on_path(("rocm-smi",), FOLDERS) is not None
+
+    @staticmethod
+    def parse(captured: str) -> Readout:
+        """amd-smi's JSON and lists, rocm-smi's JSON, CSV, lines and table; recognised by content."""
+        return conclude(Vendor.AMD, collect(captured), TABLE)
+
+    def read(self) -> Readout:
+        """Facts and readings of all devices now; raises ProbeError."""
+        tool = tool_on_path(("amd-smi",), FOLDERS)
+        if tool is None:
+            capture = ask(tool_on_path(("rocm-smi",), FOLDERS), [ROCM_SMI], collect)
+        else:
+            metric = ask(tool, [AMD_SMI_METRIC], collect)
+            if time.monotonic() - self._facts_at_s >= FACTS_AGE_S:
+                self._facts = ask(tool, AMD_SMI_FACTS, collect)
+                self._facts_at_s = time.monotonic()
+            capture = amd_smi.join(self._facts, metric)
+        return complete(conclude(Vendor.AMD, capture, TABLE), self._root, self._counts)
+
+
+def collect(captured: str) -> Capture:
+    """All that is said in this text, whatever tool wrote it."""
+    clean = plain(captured)
+    documents, rest = find_json(clean)
+    captures = [_read_document(document) for document in documents]
+    if not any(capture.findings or capture.links for capture in captures):
+        if re.search(r"^GPU: \d+", rest, re.MULTILINE):
+            captures.append(amd_smi.read_list(rest))
+        elif re.search(r"^\|.*\bGPU-Name\b", rest, re.MULTILINE):
+            captures.append(amd_smi.read_table(rest))
+        else:
+            captures += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
+    capture = slices.gather(merge(captures))
+    loose = [line for line in loose_lines(rest) if not re.match(r"GPU\[\d+\]\s*:|GPU: \d+$", line)]
+    capture = add_complaints(capture, loose, TABLE)
+    return nothing_found(with_damage(capture, looks_cut(rest), tool="amd-smi"), clean, tool="amd-smi")
+
+
+def _read_document(document: Any) -> Capture:
+    if isinstance(document, dict) and any(
+        str(key).lower().startswith("card") or str(key).lower() == "system" for key in document
+    ):
+        return rocm.read_document(document)
+    return merge(amd_smi.read_entries(_entries(document)))
+
+
+def _entries(document: Any, depth: int = 0) -> list[dict[str, Any]]:
+    """The objects of devices in a list, a `gpu_data` object, or a list of such."""
+    if isinstance(document, dict):
+        inner = dig(document, "gpu_data")
+        return [document] if inner is None else _entries(inner, depth + 1)
+    if isinstance(document, list) and depth < 4:
+        return [entry for item in document for entry in _entries(item, depth + 1)]
+    return []

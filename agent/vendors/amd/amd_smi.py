@@ -1,0 +1,222 @@
+"""amd-smi: its JSON of all generations (bare list, `gpu_data`, values with units or without), its lists and table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from agent.protocol import Link, Partition
+from agent.vendors.base import to_int
+from agent.vendors.documents import as_text, dig, entries_of
+from agent.vendors.findings import MOST_ERRORS, Capture, Finding, known
+from agent.vendors.tables import read_entries as read_list_entries
+from agent.vendors.tables import split_blocks
+
+MOST_INDEX = 1 << 12
+_BLOCK = re.compile(r"^\s{0,2}GPU: (\d{1,4})\s*$")
+_BOX_FIRST = re.compile(r"^\|\s*([0-9A-Fa-f:.]{7,16})\s+(\S[^|]*?)\s*\|([^|]*)\|")
+_BOX_SECOND = re.compile(r"^\|\s*(\d{1,4})\s+[^|]*\|([^|]*)\|")
+_HEAT = (("edge",), ("hotspot",), ("hotspot_temperature",), ("mem",))
+_LIMITS = (
+    ("limit", "ppt0", "socket_power_limit"),
+    ("limit", "ppt0", "max_power_limit"),
+    ("limit", "socket_power"),
+    ("limit", "max_power"),
+    ("limit", "power"),
+)
+
+
+def read_entries(entries: Iterable[dict[str, Any]]) -> list[Capture]:
+    """One capture per object of a device."""
+    captures = []
+    for order, entry in enumerate(entries):
+        index = to_int(as_text(dig(entry, "gpu")), low=0, high=MOST_INDEX)
+        if index is None and any(dig(entry, name) is not None for name in ("asic", "vram", "usage", "bdf")):
+            index = order
+        if index is not None:
+            captures.append(Capture((_finding(index, entry),), _driver(entry), _links(index, entry)))
+    return captures
+
+
+def read_list(text: str) -> Capture:
+    """What amd-smi prints without `--json`: indented keys below `GPU: n`."""
+    _, blocks = split_blocks(text, _BLOCK)
+    captures = [(_nested(body) | {"gpu": match.group(1)}) for match, body in blocks]
+    found = read_entries(captures)
+    driver = next((capture.driver_version for capture in found if capture.driver_version), None)
+    findings: dict[int, Finding] = {}
+    for capture in found:
+        for finding in capture.findings:
+            older = findings.get(finding.index)
+            findings[finding.index] = finding.over(older) if older else finding
+    return Capture(tuple(findings.values()), driver)
+
+
+def read_table(text: str) -> Capture:
+    """The boxed overview of amd-smi 7: two lines per device, address and name first."""
+    findings: list[Finding] = []
+    first: re.Match[str] | None = None
+    for line in text.splitlines():
+        opened, closed = _BOX_FIRST.match(line), _BOX_SECOND.match(line)
+        if opened and ":" in opened.group(1):
+            first = opened
+        elif first and closed:
+            findings.append(_boxed(first, closed))
+            first = None
+        elif line.startswith("| Process"):
+            break
+    driver = re.search(r"amdgpu version:\s*(\S+)", text)
+    return Capture(tuple(findings), driver.group(1) if driver else None)
+
+
+def join(facts: Capture, metric: Capture) -> Capture:
+    """The current readings over facts of an earlier look; devices are those that answer now."""
+    older = {finding.index: finding for finding in facts.findings}
+    findings = tuple(
+        finding.over(older[finding.index]) if finding.index in older else finding
+        for finding in metric.findings
+    )
+    return replace(
+        metric,
+        findings=findings,
+        driver_version=metric.driver_version or facts.driver_version,
+        links=metric.links or facts.links,
+    )
+
+
+def _finding(index: int, entry: dict[str, Any]) -> Finding:
+    serial = known(as_text(dig(entry, "asic", "asic_serial")))
+    named = known(as_text(dig(entry, "uuid"))) or known(as_text(dig(entry, "hip_uuid")))
+    return Finding(
+        index=index,
+        uuid=serial.lower() if serial and serial.lower().removeprefix("0x").strip("0") else named,
+        pci_bus_id=as_text(dig(entry, "bus", "bdf")) or as_text(dig(entry, "bdf")),
+        model=known(as_text(dig(entry, "asic", "market_name")))
+        or as_text(dig(entry, "board", "product_name")),
+        driver_version=_driver(entry),
+        memory_total=_megabytes(
+            dig(entry, "vram", "size"), dig(entry, "mem_usage", "total_vram"), dig(entry, "vram_total")
+        ),
+        memory_used=_megabytes(dig(entry, "mem_usage", "used_vram"), dig(entry, "vram_used")),
+        utilization=_first(dig(entry, "usage", "gfx_activity"), dig(entry, "gfx")),
+        temperature=_first(
+            *(dig(entry, "temperature", *path) for path in _HEAT), dig(entry, "hotspot_temperature")
+        ),
+        hottest_allowed=_first(
+            dig(entry, "limit", "shutdown_edge_temperature")
+            if known(_first(dig(entry, "temperature", "edge")))
+            else dig(entry, "limit", "shutdown_hotspot_temperature")
+        ),
+        power=_first(
+            dig(entry, "power", "socket_power"),
+            dig(entry, "power", "current_socket_power"),
+            dig(entry, "power", "average_socket_power"),
+            dig(entry, "power_usage"),
+        ),
+        power_limit=_first(*(dig(entry, *path) for path in _LIMITS)),
+        numa_node=_numa(entry),
+        compute_units=to_int(as_text(dig(entry, "asic", "num_compute_units")), low=1, high=1 << 16),
+        ecc=_ecc(entry),
+        uncorrectable=_uncorrectable(entry),
+        complaints=tuple(leaf.value for leaf in entries_of(entry) if "process" not in leaf.key),
+        partitions=_slice(entry),
+    )
+
+
+def _slice(entry: dict[str, Any]) -> tuple[Partition, ...]:
+    """The mode this object stands in, as the one slice that it may be."""
+    compute = known(
+        _first(dig(entry, "partition", "compute_partition"), dig(entry, "partition", "accelerator_partition"))
+    )
+    memory = known(_first(dig(entry, "partition", "memory_partition")))
+    number = _first(dig(entry, "partition", "partition_id"), dig(entry, "partition_id"))
+    if compute is None:
+        return ()
+    instance = to_int((number or "").split(",")[0], low=0, high=64)
+    return (Partition(name=f"{compute.strip('*').upper()}/{memory or '?'}", instance=instance),)
+
+
+def _boxed(first: re.Match[str], second: re.Match[str]) -> Finding:
+    upper, lower = first.group(3), second.group(2)
+    heat = re.search(r"(-?[\d.]+)\s*°?C\b", upper)
+    power = re.search(r"([\d.]+)\s*/\s*([\d.]+)\s*W", upper)
+    errors = re.search(r"C\s+(\d+)\s", upper)
+    use = re.match(r"\s*([\d.]+)\s*%", lower)
+    memory = re.search(r"(\d+)\s*/\s*(\d+)\s*([MG]i?B)", lower)
+    return Finding(
+        index=int(second.group(1)),
+        pci_bus_id=first.group(1),
+        model=first.group(2),
+        temperature=heat.group(1) if heat else None,
+        power=power.group(1) if power else None,
+        power_limit=power.group(2) if power else None,
+        utilization=use.group(1) if use else None,
+        memory_used=f"{memory.group(1)} {memory.group(3)}" if memory else None,
+        memory_total=f"{memory.group(2)} {memory.group(3)}" if memory else None,
+        uncorrectable=to_int(errors.group(1), low=0, high=MOST_ERRORS) if errors else None,
+        complaints=(upper, lower, second.group(0)),
+    )
+
+
+def _driver(entry: dict[str, Any]) -> str | None:
+    return known(as_text(dig(entry, "driver", "version")) or as_text(dig(entry, "driver", "driver_version")))
+
+
+def _first(*values: Any) -> str | None:
+    told = [text for value in values if (text := as_text(value))]
+    return next((text for text in told if known(text)), told[0] if told else None)
+
+
+def _megabytes(*values: Any) -> str | None:
+    """Sizes without a unit are in what amd-smi calls MB, which is 1024 x 1024 bytes."""
+    text = _first(*values)
+    return f"{text} MB" if text and text.replace(".", "", 1).isdigit() else text
+
+
+def _numa(entry: dict[str, Any]) -> str | None:
+    affinity = as_text(dig(entry, "numa", "affinity"))
+    return None if affinity and affinity.startswith("-") else as_text(dig(entry, "numa", "node"))
+
+
+def _ecc(entry: dict[str, Any]) -> bool | None:
+    blocks = dig(entry, "ras", "ecc_block_state")
+    if isinstance(blocks, dict):
+        states = [as_text(value) for value in blocks.values()]
+    elif isinstance(blocks, list):
+        states = [as_text(dig(block, "status")) for block in blocks]
+    else:
+        return None
+    upper = {clean.upper() for state in states if (clean := known(state))}
+    return None if not upper else "ENABLED" in upper
+
+
+def _uncorrectable(entry: dict[str, Any]) -> int | None:
+    total = _first(dig(entry, "ecc", "total_uncorrectable_count"), dig(entry, "ecc", "total_uncorrect"))
+    return to_int(total, low=0, high=MOST_ERRORS)
+
+
+def _links(index: int, entry: dict[str, Any]) -> tuple[Link, ...]:
+    found = []
+    links = dig(entry, "links")
+    for link in links if isinstance(links, list) else ():
+        other = to_int(as_text(dig(link, "gpu")), low=0, high=MOST_INDEX)
+        kind = (as_text(dig(link, "link_type")) or "").upper()
+        if other is not None and index < other and kind in ("XGMI", "PCIE"):
+            found.append(Link(a=index, b=other, kind=kind))
+    return tuple(found)
+
+
+def _nested(body: str) -> dict[str, Any]:
+    """Indented keys as a document: blanks of the keys become underscores."""
+    tree: dict[str, Any] = {}
+    for entry in read_list_entries(body):
+        if not entry.value:
+            continue
+        place = tree
+        for name in entry.path[:-1]:
+            inner = place.setdefault(name.replace(" ", "_"), {})
+            place = inner if isinstance(inner, dict) else {}
+        place.setdefault(entry.path[-1].replace(" ", "_"), entry.value)
+    return tree

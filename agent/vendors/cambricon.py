@@ -1,0 +1,176 @@
+"""Cambricon devices: cnmon's table of versions 4 to 6 and the lists of `cnmon info`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from agent.protocol import CheckResult, Partition, Vendor
+from agent.vendors.base import Readout, plain, to_int
+from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.findings import (
+    COMMON_RULES,
+    MOST_ERRORS,
+    Capture,
+    Finding,
+    Table,
+    add_complaints,
+    conclude,
+    known,
+    loose_lines,
+    merge,
+    mib,
+    nothing_found,
+    rule,
+)
+from agent.vendors.tables import Entry, Record, read_entries, read_records, split_blocks, split_pair, value_of
+
+TABLE = Table(
+    rules=(
+        rule(r"^off$|^(not|un)[ -]?initiali[sz]ed$|^stopped$", CheckResult.FAILED, "error-state"),
+        rule(r"^warning$", CheckResult.FAILED, "error-state"),
+        *COMMON_RULES,
+    ),
+    good_states=frozenset({"on", "good", "running", "ok", "normal", "healthy"}),
+    too_hot_c=105,
+)
+FOLDERS = ("/usr/local/neuware/bin",)
+MARKS = ("dev/cambricon_ctl", "dev/cambricon_dev0", "proc/driver/cambricon")
+_BLOCK = re.compile(r"^\s{0,2}Card\s+(\d{1,4})\s*:?\s*$", re.IGNORECASE)
+_FIRST = re.compile(r"^(\d{1,4})\s+(\S+)\s+(\S.*?)(?:\s+(v[\d.]+|N/A))?$")
+_HEAT = re.compile(r"(?:^|\s)(-?[\d.]+|N/A)\s*C\b")
+_POWER = re.compile(r"(\S+(?: W)?)\s*/\s*(\S+(?: W)?)\s*$")
+_ECC_KEYS = ("uncorrect", "double bit", "two bit", "dbe", "multiple bit")
+
+
+class CambriconProbe:
+    """Keeps the last error counts, since only new errors count against a device."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._counts = ErrorCounts()
+
+    @staticmethod
+    def present(root: Path) -> bool:
+        """A loaded driver, or its tool."""
+        return any((root / mark).exists() for mark in MARKS) or tool_on_path(("cnmon",), FOLDERS) is not None
+
+    @staticmethod
+    def parse(captured: str) -> Readout:
+        """cnmon's table, or the output of `cnmon info`."""
+        return conclude(Vendor.CAMBRICON, collect(captured), TABLE)
+
+    def read(self) -> Readout:
+        """Facts and readings of all devices now; raises ProbeError."""
+        capture = ask(tool_on_path(("cnmon",), FOLDERS), [[], ["info"]], collect)
+        return complete(conclude(Vendor.CAMBRICON, capture, TABLE), self._root, self._counts)
+
+
+def collect(captured: str) -> Capture:
+    """All that is said in this text."""
+    clean = plain(captured)
+    _, blocks = split_blocks(clean, _BLOCK)
+    capture = merge([_read_table(clean), _read_info(blocks)])
+    loose = [line for line in loose_lines(clean) if not _BLOCK.match(line)]
+    return nothing_found(add_complaints(capture, loose, TABLE), clean, tool="cnmon")
+
+
+def _read_table(clean: str) -> Capture:
+    findings: list[Finding] = []
+    for record in read_records(clean, frozenset({"Card"})):
+        match = _FIRST.match(record.lines[0][0])
+        if match is None:
+            continue
+        finding = _from_table(record, match)
+        parent = next((older for older in findings if older.index == finding.index), None)
+        if parent is not None and match.group(2).isdigit():
+            findings[findings.index(parent)] = parent.over(
+                Finding(
+                    index=parent.index, partitions=(*parent.partitions, _function(finding, match.group(2)))
+                )
+            )
+        elif parent is None:
+            findings.append(finding)
+    driver = re.search(r"^\|.*\bDriver\s+(v[\w.\-]+)\s*\|$", clean, re.MULTILINE)
+    version = driver.group(1) if driver else next((one.driver_version for one in findings), None)
+    return Capture(tuple(findings), version)
+
+
+def _from_table(record: Record, match: re.Match[str]) -> Finding:
+    use = (record.under("Util") or "").split()
+    lower = record.under("Pwr:Usage/Cap") or ""
+    heat, power = _HEAT.search(lower), _POWER.search(lower)
+    used, total = split_pair(record.under("Memory-Usage"))
+    inited = (record.under("Inited") or "").split()
+    errors = use[-1] if len(use) > 1 else None
+    return Finding(
+        index=int(match.group(1)),
+        pci_bus_id=record.under("Bus-Id"),
+        model=match.group(3),
+        driver_version=inited[-1] if len(inited) > 1 else None,
+        memory_used=used,
+        memory_total=total,
+        utilization=use[0] if use else None,
+        temperature=heat.group(1) if heat else None,
+        power=power.group(1) if power else None,
+        power_limit=power.group(2) if power else None,
+        ecc=True if errors and to_int(errors, low=0, high=MOST_ERRORS) is not None else None,
+        states=(("inited", inited[0]),) if inited else (),
+        complaints=record.cells,
+        damaged=not record.whole or not heat,
+    )
+
+
+def _function(finding: Finding, number: str) -> Partition:
+    return Partition(name=f"VF{number}", memory_total_mib=mib(finding.memory_total), instance=int(number[:4]))
+
+
+def _read_info(blocks: list[tuple[re.Match[str], str]]) -> Capture:
+    findings = [_from_info(int(match.group(1)), read_entries(body)) for match, body in blocks]
+    driver = next((finding.driver_version for finding in findings if finding.driver_version), None)
+    return Capture(tuple(findings), driver)
+
+
+def _from_info(index: int, entries: list[Entry]) -> Finding:
+    own = [entry for entry in entries if "process" not in entry.key]
+    states = [entry for entry in own if entry.path[0] == "health state" and len(entry.path) > 1]
+    headed = any(entry.key == "health state" for entry in own)
+    memory = ("physical memory usage", "memory usage", "memory")
+    return Finding(
+        index=index,
+        uuid=value_of(own, "uuid"),
+        pci_bus_id=_bus_id(own),
+        model=value_of(own, "product name"),
+        driver_version=value_of([entry for entry in own if len(entry.path) == 1], "driver", "driver version"),
+        memory_total=value_of(own, *(f"{name}/total" for name in memory)),
+        memory_used=value_of(own, *(f"{name}/used" for name in memory)),
+        utilization=value_of(own, "utilization/mlu average", "utilization/board", "utilization/mlu"),
+        temperature=value_of(own, "temperature/chip", "temperature/board", "temperature/cluster 0"),
+        power=value_of(own, "power/usage"),
+        power_limit=value_of(own, "power/cap"),
+        numa_node=value_of(own, "numa node id", "numa node", "numa"),
+        uncorrectable=_uncorrectable(own),
+        states=tuple((entry.key, entry.value) for entry in states if known(entry.value)),
+        complaints=tuple(entry.value for entry in own if entry.value),
+        damaged=headed and not any(entry.path[-1] == "device" for entry in states),
+    )
+
+
+def _bus_id(entries: list[Entry]) -> str | None:
+    parts = [
+        value_of(entries, *names)
+        for names in (("pci/domain id",), ("pci/bus num", "pci/bus"), ("pci/device",), ("pci/function",))
+    ]
+    if None in parts[1:]:
+        return value_of(entries, "pci/bus id", "bus-id", "bus id")
+    return "{}:{}:{}.{}".format(parts[0] or "0", *parts[1:])
+
+
+def _uncorrectable(entries: list[Entry]) -> int | None:
+    counts = [
+        count
+        for entry in entries
+        if "ecc" in entry.key and any(word in entry.key for word in _ECC_KEYS)
+        if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
+    ]
+    return sum(counts) if counts else None

@@ -1,0 +1,103 @@
+"""Probing devices by their vendor's command-line tools."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from agent.host.commands import run_command
+from agent.host.numa import pci_cpus, pci_numa_node
+from agent.notices import notice
+from agent.protocol import Check, CheckResult, Notice
+from agent.vendors.base import ProbeError, Reading, Readout
+from agent.vendors.findings import Capture, merge
+
+ROUND_TIMEOUT_S = 7.0
+
+
+class ErrorCounts:
+    """The last counts of uncorrectable errors per device: only new ones count against a device."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+
+    def judge(self, reading: Reading) -> Check:
+        """The reading's check, failed where errors were added since the last look."""
+        name, count = reading.check.device, reading.uncorrectable
+        before = self._last.get(name)
+        if count is not None:
+            self._last[name] = count
+        bad = reading.check.result is CheckResult.FATAL
+        if count is None or before is None or count <= before or bad:
+            return reading.check
+        evidence = f"{count - before} new uncorrectable memory errors ({before} -> {count})"
+        return Check(device=name, result=CheckResult.FAILED, code="ecc-uncorrectable", evidence=evidence)
+
+
+def tool_on_path(names: Sequence[str], folders: Sequence[str] = ()) -> str | None:
+    """The first of a vendor's tools that is on PATH or in one of the folders where the vendor installs it."""
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])
+    return next((found for name in names if (found := shutil.which(name, path=path))), None)
+
+
+def ask(tool: str | None, questions: Sequence[Sequence[str]], collect: Callable[[str], Capture]) -> Capture:
+    """One look by a tool's answers to several questions, within one time limit: the first must come, the others add
+    what they can. Raises ProbeError, also where nothing in the first answer is known: that is no sign of devices
+    that are gone.
+    """
+    if tool is None:
+        raise ProbeError("none of the vendor's tools is on PATH")
+    deadline = time.monotonic() + ROUND_TIMEOUT_S
+    captures: list[Capture] = []
+    problems: list[Notice] = []
+    for question in questions:
+        left = deadline - time.monotonic()
+        if left <= 0.2:
+            problems.append(notice("tool-failed", problem=f"{tool}: no time left for {' '.join(question)}"))
+            break
+        result = run_command([tool, *question], timeout_s=left)
+        capture = collect(result.output)
+        if captures and (result.problem or not (capture.findings or capture.links)):
+            continue
+        if not capture.findings and not captures:
+            _refuse(result.problem, capture)
+        problems += [notice("tool-failed", problem=result.problem)] if result.problem else []
+        captures.append(capture)
+    merged = merge(captures)
+    return replace(merged, warnings=(*merged.warnings, *problems))
+
+
+def _refuse(problem: str, capture: Capture) -> None:
+    if problem:
+        raise ProbeError(problem)
+    if not any(said.code == "no-devices" for said in capture.warnings):
+        raise ProbeError("; ".join(_words(said) for said in capture.warnings) or "nothing was recognised")
+
+
+def _words(said: Notice) -> str:
+    return said.params.get("problem") or said.code
+
+
+def complete(readout: Readout, root: Path, counts: ErrorCounts) -> Readout:
+    """Add what the kernel knows of the slots where the tool says nothing, and judge error counts."""
+    return msgspec.structs.replace(
+        readout, readings=[_complete(reading, root, counts) for reading in readout.readings]
+    )
+
+
+def _complete(reading: Reading, root: Path, counts: ErrorCounts) -> Reading:
+    facts = reading.facts
+    if facts.pci_bus_id:
+        node, cpus = pci_numa_node(root, facts.pci_bus_id), pci_cpus(root, facts.pci_bus_id)
+        facts = msgspec.structs.replace(
+            facts,
+            numa_node=facts.numa_node if facts.numa_node is not None else node,
+            cpu_affinity=facts.cpu_affinity or cpus,
+        )
+    return msgspec.structs.replace(reading, facts=facts, check=counts.judge(reading))

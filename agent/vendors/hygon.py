@@ -1,0 +1,89 @@
+"""Hygon devices: hy-smi, and the rocm-smi of its toolkit, which speak rocm-smi's language with other names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from agent.protocol import CheckResult, Vendor
+from agent.vendors import rocm
+from agent.vendors.base import Readout, plain
+from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.documents import find_json, looks_cut
+from agent.vendors.findings import (
+    COMMON_RULES,
+    Capture,
+    Table,
+    add_complaints,
+    conclude,
+    loose_lines,
+    merge,
+    nothing_found,
+    rule,
+    with_damage,
+)
+
+TABLE = Table(
+    rules=(
+        rule(r"^warning$", CheckResult.FAILED, "error-state"),
+        rule(r"hydcu.*(reset|hang)|ring \S+ timeout", CheckResult.FAILED, "driver-timeout"),
+        *COMMON_RULES,
+    ),
+    good_states=frozenset({"healthy", "ok", "normal"}),
+    too_hot_c=105,
+)
+TOOLS = ("hy-smi", "rocm-smi")
+FOLDERS = ("/opt/hyhal/bin", "/usr/local/hyhal/bin", "/opt/dtk/bin")
+MARKS = ("sys/module/hydcu", "dev/mkfd")
+QUESTIONS = (
+    [
+        "--showuse",
+        "--showmeminfo",
+        "vram",
+        "--showtemp",
+        "--showpower",
+        "--showmaxpower",
+        "--showbus",
+        "--showuniqueid",
+        "--showproductname",
+        "--json",
+    ],
+    ["--healthcheck"],
+    ["--showtoponuma"],
+    ["--showdriverversion"],
+    ["--showmemavailable"],
+)
+
+
+class HygonProbe:
+    """Live and captured output of hy-smi."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._counts = ErrorCounts()
+
+    @staticmethod
+    def present(root: Path) -> bool:
+        """A loaded driver, or hy-smi; a rocm-smi alone is AMD's."""
+        return any((root / mark).exists() for mark in MARKS) or tool_on_path(TOOLS[:1], FOLDERS) is not None
+
+    @staticmethod
+    def parse(captured: str) -> Readout:
+        """hy-smi's table, lines, CSV and JSON; recognised by content."""
+        return conclude(Vendor.HYGON, collect(captured), TABLE)
+
+    def read(self) -> Readout:
+        """Facts and readings of all devices now; raises ProbeError."""
+        capture = ask(tool_on_path(TOOLS, FOLDERS), QUESTIONS, collect)
+        return complete(conclude(Vendor.HYGON, capture, TABLE), self._root, self._counts)
+
+
+def collect(captured: str) -> Capture:
+    """All that is said in this text; "available" memory is the size, not what is free."""
+    clean = plain(captured)
+    documents, rest = find_json(clean)
+    captures = [rocm.read_document(document) for document in documents if isinstance(document, dict)]
+    captures += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
+    loose = [line for line in loose_lines(rest) if not re.match(r"[DH]CU\[\d+\]\s*:", line)]
+    capture = add_complaints(merge(captures), loose, TABLE)
+    return nothing_found(with_damage(capture, looks_cut(rest), tool="hy-smi"), clean, tool="hy-smi")

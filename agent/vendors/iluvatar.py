@@ -1,0 +1,231 @@
+"""Iluvatar devices: ixsmi's table, its `-q` list, its XML, its CSV, its list of devices and its topology."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+from agent.protocol import CheckResult, Vendor
+from agent.vendors.base import Readout, plain, to_int
+from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.documents import entries_of_element, read_elements
+from agent.vendors.findings import (
+    COMMON_RULES,
+    MOST_ERRORS,
+    Capture,
+    Finding,
+    Table,
+    add_complaints,
+    conclude,
+    loose_lines,
+    merge,
+    nothing_found,
+    rule,
+    with_damage,
+)
+from agent.vendors.matrix import looks_like_matrix, read_matrix
+from agent.vendors.tables import Entry, Record, read_entries, read_records, split_blocks, split_pair, value_of
+
+TABLE = Table(
+    rules=(
+        rule(r"xid\b.*\b(79|119|120)\b", CheckResult.FATAL, "lost"),
+        rule(r"row remap\w* failure|remapping failed", CheckResult.FAILED, "row-remap-failed"),
+        *COMMON_RULES,
+    ),
+    too_hot_c=105,
+)
+TOOL = "ixsmi"
+FOLDERS = ("/usr/local/corex/bin",)
+MARKS = ("dev/iluvatar0", "sys/module/iluvatar")
+_BLOCK = re.compile(r"^GPU\s+((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)\s*$")
+_LISTED = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([\w\-]+)\)\s*$")
+_SECOND = re.compile(r"^(\S+)\s+(\S+)\s+(\S+)\s+(.*)$")
+_COLUMNS = {
+    "index": "index",
+    "uuid": "uuid",
+    "name": "model",
+    "gpu_name": "model",
+    "pci.bus_id": "pci_bus_id",
+    "gpu_bus_id": "pci_bus_id",
+    "driver_version": "driver_version",
+    "memory.total": "memory_total",
+    "memory.used": "memory_used",
+    "utilization.gpu": "utilization",
+    "temperature.gpu": "temperature",
+    "power.draw": "power",
+    "gpu.power.draw": "power",
+    "power.limit": "power_limit",
+    "gpu.current.power.limit": "power_limit",
+}
+
+
+class IluvatarProbe:
+    """Keeps the last error counts, since only new errors count against a device."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._counts = ErrorCounts()
+
+    @staticmethod
+    def present(root: Path) -> bool:
+        """A loaded driver, or its tool."""
+        return any((root / mark).exists() for mark in MARKS) or tool_on_path((TOOL,), FOLDERS) is not None
+
+    @staticmethod
+    def parse(captured: str) -> Readout:
+        """Any of ixsmi's outputs; recognised by content."""
+        return conclude(Vendor.ILUVATAR, collect(captured), TABLE)
+
+    def read(self) -> Readout:
+        """Facts and readings of all devices now; raises ProbeError."""
+        capture = ask(tool_on_path((TOOL,), FOLDERS), [[], ["-q"], ["-L"], ["topo", "-m"]], collect)
+        return complete(conclude(Vendor.ILUVATAR, capture, TABLE), self._root, self._counts)
+
+
+def collect(captured: str) -> Capture:
+    """All that is said in this text."""
+    clean = plain(captured)
+    if "<gpu" in clean:
+        capture, loose = _read_xml(clean), loose_lines(clean)
+    elif looks_like_matrix(clean):
+        capture, loose = read_matrix(clean), []
+    else:
+        capture = merge([_read_table(clean), _read_list(clean), _read_names(clean), _read_csv(clean)])
+        skipped = (_BLOCK, _LISTED)
+        loose = [line for line in loose_lines(clean) if not any(shape.match(line) for shape in skipped)]
+    return nothing_found(add_complaints(capture, loose, TABLE), clean, tool=TOOL)
+
+
+def _read_table(clean: str) -> Capture:
+    findings = []
+    for record in read_records(clean, frozenset({"GPU"})):
+        first = record.lines[0][0].split(maxsplit=1)
+        if len(first) == 2:
+            findings.append(_from_table(record, int(first[0]), first[1]))
+    driver = re.search(r"Driver Version:\s*([\w.\-]+)", clean)
+    return Capture(tuple(findings), driver.group(1) if driver and findings else None)
+
+
+def _from_table(record: Record, index: int, model: str) -> Finding:
+    lower = record.lines[1][0] if len(record.lines) > 1 else ""
+    match = _SECOND.match(lower)
+    power, limit = _power(match.group(4)) if match else (None, None)
+    used, total = split_pair(record.under("Memory-Usage"))
+    use = (record.under("GPU-Util") or "").split()
+    return Finding(
+        index=index,
+        pci_bus_id=record.under("Bus-Id"),
+        model=model,
+        memory_used=used,
+        memory_total=total,
+        utilization=use[0] if use else None,
+        temperature=match.group(2) if match else None,
+        power=power,
+        power_limit=limit,
+        complaints=record.cells,
+        damaged=not record.whole or match is None,
+    )
+
+
+def _power(text: str) -> tuple[str | None, str | None]:
+    """Draw and cap; each may be N/A, with a slash of its own: the cap of a board stands at one of its dies only."""
+    first, second = split_pair(text.replace("N/A", "NA"))
+    return first, second
+
+
+def _read_list(clean: str) -> Capture:
+    head, blocks = split_blocks(clean, _BLOCK)
+    findings = [
+        _from_entries(order, read_entries(body), match.group(1)) for order, (match, body) in enumerate(blocks)
+    ]
+    return Capture(tuple(findings), value_of(read_entries(head), "driver version") if findings else None)
+
+
+def _read_xml(clean: str) -> Capture:
+    elements, outside, whole = read_elements(clean, "gpu")
+    findings = [
+        _from_entries(order, list(entries_of_element(element)), element.get("id"))
+        for order, element in enumerate(elements)
+    ]
+    capture = Capture(tuple(findings), outside.get("driver_version"))
+    return with_damage(capture, not whole, tool=TOOL)
+
+
+def _from_entries(order: int, entries: list[Entry], bus_id: str | None) -> Finding:
+    own = [entry for entry in entries if "process" not in entry.key]
+    index = to_int(value_of(own, "index", "gpu index"), low=0, high=1 << 12)
+    return Finding(
+        index=order if index is None else index,
+        uuid=value_of(own, "gpu uuid", "uuid"),
+        pci_bus_id=value_of(own, "pci/bus id", "pci/pci bus id") or bus_id,
+        model=value_of(own, "product name"),
+        memory_total=value_of(own, "fb memory usage/total", "memory usage/total"),
+        memory_used=value_of(own, "fb memory usage/used", "memory usage/used"),
+        memory_reserved=value_of(own, "fb memory usage/reserved"),
+        utilization=value_of(own, "utilization/gpu", "utilization/gpu util"),
+        temperature=value_of(own, "temperature/gpu current temp", "temperature/gpu temp"),
+        hottest_allowed=value_of(own, "temperature/gpu shutdown temp", "temperature/gpu temp max threshold"),
+        power=value_of(own, *(f"{block}/power draw" for block in _POWER_BLOCKS)),
+        power_limit=value_of(
+            own,
+            *(
+                f"{block}/{name}"
+                for block in _POWER_BLOCKS
+                for name in ("current power limit", "power limit")
+            ),
+        ),
+        ecc={"enabled": True, "disabled": False}.get(
+            (value_of(own, "ecc mode/current", "ecc mode/current ecc") or "").lower()
+        ),
+        uncorrectable=_uncorrectable(own),
+        numa_node=value_of(own, "numa node", "numa node id"),
+        complaints=tuple(entry.value for entry in own if entry.value),
+    )
+
+
+_POWER_BLOCKS = ("power readings", "gpu power readings")
+
+
+def _uncorrectable(entries: list[Entry]) -> int | None:
+    counts = [
+        count
+        for entry in entries
+        if "ecc errors" in entry.key and ("uncorrect" in entry.key or "double bit" in entry.key)
+        if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
+    ]
+    return sum(counts) if counts else None
+
+
+def _read_names(clean: str) -> Capture:
+    matches = [match for line in clean.splitlines() if (match := _LISTED.match(line))]
+    return Capture(
+        tuple(
+            Finding(index=int(match.group(1)), model=match.group(2), uuid=match.group(3)) for match in matches
+        )
+    )
+
+
+def _read_csv(clean: str) -> Capture:
+    """`--query-gpu --format=csv`: columns by name, their units in brackets."""
+    names: list[str | None] = []
+    findings: list[Finding] = []
+    for line in clean.splitlines():
+        if "," not in line or "|" in line or len(line) > 1 << 16:
+            continue
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line]), [])]
+        except csv.Error:
+            continue
+        columns = [_COLUMNS.get(cell.split(" ")[0].lower()) for cell in cells]
+        if sum(column is not None for column in columns) > 1:
+            names = columns
+        elif names and len(cells) == len(names):
+            findings.append(_from_row(len(findings), dict(zip(names, cells, strict=True)), cells))
+    return Capture(tuple(findings))
+
+
+def _from_row(order: int, row: dict[str | None, str], cells: list[str]) -> Finding:
+    texts = {name: text for name, text in row.items() if name and name != "index"}
+    index = to_int(row.get("index"), low=0, high=1 << 12)
+    return Finding(index=order if index is None else index, complaints=tuple(cells), **texts)  # type: ignore[arg-type]

@@ -1,0 +1,201 @@
+"""rocm-smi and the tools modelled on it: the same keys in JSON, in CSV and in lines, and one table of all devices."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from agent.protocol import Link
+from agent.vendors.documents import as_text
+from agent.vendors.findings import Capture, Finding, known
+
+_CARD = re.compile(r"^card(\d{1,4})$", re.IGNORECASE)
+_LINE = re.compile(r"^\s*(?:GPU|DCU|HCU)\[(\d{1,4})\]\s*:\s*(.*?)\s*:(?:\s+(.*)|)$")
+_SIZE_KEY = re.compile(r"^(?:vram|hbm) total (used )?memory \((\w+)\)$")
+_PAIR = re.compile(r"^\(topology\) (link type|hops|weight) between drm devices (\d{1,4}) and (\d{1,4})$")
+_TABLE_HEAD = re.compile(r"^\s*(?:GPU|DCU|HCU|Device)\s.*\b(?:Temp|AvgPwr|Power)\b")
+_KINDS = ("XGMI", "PCIE")
+_USE = ("gpu use (%)", "dcu use (%)", "hcu use (%)")
+_POWER = (
+    "average graphics package power (w)",
+    "current socket graphics package power (w)",
+    "current graphics package power (w)",
+    "average graphics package power",
+    "power draw (w)",
+)
+_HEAT = ("sensor edge", "sensor core", "sensor junction", "sensor memory", "sensor mem", "sensor #1")
+_MODEL = ("card series", "device name", "card model", "product name")
+
+
+def read_document(document: Mapping[str, Any]) -> Capture:
+    """`--json`: one object per card and one of the system."""
+    cards: dict[int, dict[str, str]] = {}
+    system: dict[str, str] = {}
+    for name, body in document.items():
+        if not isinstance(body, dict):
+            continue
+        keys = {_key(key): as_text(value) or "" for key, value in body.items()}
+        match = _CARD.match(str(name).strip())
+        if match:
+            cards[int(match.group(1))] = keys
+        elif str(name).strip().lower() == "system":
+            system = keys
+    return _capture(cards, system)
+
+
+def read_csv(text: str) -> Capture:
+    """`--csv`: a line per card below a line of keys, the first of them `device`; other lines are passed over."""
+    names: list[str] = []
+    cards: dict[int, dict[str, str]] = {}
+    for line in text.splitlines():
+        if len(line) > 1 << 16 or "," not in line:
+            continue
+        try:
+            cells = next(csv.reader([line]), [])
+        except csv.Error:
+            continue
+        match = _CARD.match(cells[0].strip()) if cells else None
+        if cells and cells[0].strip().lower() == "device":
+            names = [_key(cell) for cell in cells]
+        elif match and names:
+            body = dict(zip(names[1:], (cell.strip() for cell in cells[1:]), strict=False))
+            cards.setdefault(int(match.group(1)), {}).update(body)
+    return _capture(cards, {})
+
+
+def read_lines(text: str) -> Capture:
+    """Lines `GPU[0] : key: value`, and the words that follow a bus id in a health check."""
+    cards: dict[int, dict[str, str]] = {}
+    system: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match:
+            index, key, value = int(match.group(1)), _key(match.group(2)), (match.group(3) or "").strip()
+            cards.setdefault(index, {})[key] = value
+        elif line.strip().lower().startswith("driver version"):
+            system["driver version"] = line.partition(":")[2].strip()
+    capture = _capture(cards, system)
+    return replace(capture, links=(*capture.links, *_matrix_links(text)))
+
+
+def read_table(text: str) -> Capture:
+    """The table printed without options; columns by name, whatever stands in which place."""
+    columns: list[tuple[str, int]] = []
+    findings: list[Finding] = []
+    for line in text.splitlines():
+        if _TABLE_HEAD.match(line):
+            columns = [(found.group(), found.start()) for found in re.finditer(r"\S+(?: \S+)*", line)]
+        elif columns and re.match(r"^\s{0,3}\d{1,4}\s", line):
+            findings.append(_row(line.rstrip(), columns))
+    return Capture(tuple(findings))
+
+
+def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
+    words = line.split()
+    if len(words) == sum(len(name.split()) for name, _ in columns) == len(columns):
+        cells = {name: word for (name, _), word in zip(columns, words, strict=True)}
+    else:
+        ends = [start for _, start in columns[1:]] + [len(line) + 1]
+        cells = {name: line[start:end].strip() for (name, start), end in zip(columns, ends, strict=True)}
+    use = next((cells[name] for name in ("GPU%", "DCU%", "HCU%") if name in cells), None)
+    return Finding(
+        index=int(words[0]),
+        utilization=use,
+        temperature=(cells.get("Temp") or "").split("°")[0].rstrip("cC") or None,
+        power=cells.get("AvgPwr") or cells.get("Power"),
+        power_limit=cells.get("PwrCap"),
+        complaints=tuple(cells.values()),
+        damaged=not use,
+        tells_memory=False,
+    )
+
+
+def _key(text: object) -> str:
+    return " ".join(str(text).split()).rstrip(": ").lower()
+
+
+def _capture(cards: Mapping[int, Mapping[str, str]], system: Mapping[str, str]) -> Capture:
+    findings = [_finding(index, cards[index]) for index in sorted(cards)]
+    driver = known(system.get("driver version"))
+    return Capture(tuple(findings), driver, tuple(_links(system)))
+
+
+def _finding(index: int, keys: Mapping[str, str]) -> Finding:
+    memory: dict[bool, str] = {}
+    for key, value in keys.items():
+        match = _SIZE_KEY.match(key)
+        if match and known(value):
+            memory[bool(match.group(1))] = f"{value} {match.group(2)}"
+    if True not in memory and False not in memory and known(keys.get("available memory size (mib)")):
+        memory[False] = f"{keys['available memory size (mib)']} MiB"
+    affinity = keys.get("(topology) numa affinity", "")
+    bus_id, _, health = keys.get("pci bus", keys.get("bus id", "")).partition(" ")
+    return Finding(
+        index=index,
+        uuid=_unique_id(keys.get("unique id")),
+        pci_bus_id=bus_id or None,
+        model=_model(keys),
+        memory_total=memory.get(False),
+        memory_used=memory.get(True),
+        utilization=_first(keys, _USE),
+        temperature=_heat(keys),
+        power=_first(keys, _POWER),
+        power_limit=_first(keys, ("max graphics package power (w)", "power cap (w)")),
+        numa_node=None if affinity.startswith("-") else keys.get("(topology) numa node"),
+        states=(("health", health.strip(" :")),) if health.strip(" :") else (),
+        complaints=tuple(value for value in keys.values() if value),
+        tells_memory=False,
+    )
+
+
+def _first(keys: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    told = [keys[name] for name in names if keys.get(name)]
+    return next((value for value in told if known(value)), told[0] if told else None)
+
+
+def _heat(keys: Mapping[str, str]) -> str | None:
+    names = tuple(f"temperature ({sensor}) (c)" for sensor in _HEAT)
+    found = _first(keys, (*names, "temperature (sensor #1)", "temperature"))
+    return found.rstrip("cC") if found else None
+
+
+def _model(keys: Mapping[str, str]) -> str | None:
+    names = [keys[name] for name in _MODEL if known(keys.get(name))]
+    return next((name for name in names if not name.lower().startswith("0x")), names[0] if names else None)
+
+
+def _unique_id(text: str | None) -> str | None:
+    clean = known(text)
+    return None if clean is None or not clean.lower().removeprefix("0x").strip("0") else clean
+
+
+def _matrix_links(text: str) -> list[Link]:
+    """The matrix of link types in `--showtopo`; those of weights and hops hold numbers only."""
+    columns: list[int] = []
+    found = []
+    for line in text.splitlines():
+        words = line.split()
+        numbers = [match for word in words if (match := re.fullmatch(r"GPU(\d{1,4})", word))]
+        if words and len(numbers) == len(words):
+            columns = [int(match.group(1)) for match in numbers]
+        elif columns and len(words) == len(columns) + 1 and len(numbers) == 1 and words[0].startswith("GPU"):
+            row = int(numbers[0].group(1))
+            pairs = zip(columns, words[1:], strict=True)
+            found += [
+                Link(a=row, b=other, kind=kind) for other, kind in pairs if row < other and kind in _KINDS
+            ]
+    return found
+
+
+def _links(system: Mapping[str, str]) -> list[Link]:
+    found = {}
+    for key, value in system.items():
+        match = _PAIR.match(key)
+        kind = value.strip().upper()
+        if match and match.group(1) == "link type" and kind in _KINDS:
+            a, b = sorted((int(match.group(2)), int(match.group(3))))
+            found[a, b] = Link(a=a, b=b, kind=kind)
+    return list(found.values())

@@ -1,0 +1,148 @@
+"""Text that vendors' tools print for people: boxed tables of several lines per device, and indented lists of keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_RULE = re.compile(r"^[\s+|=\-]*[=\-]{3,}[\s+|=\-]*$")
+STARTS_RECORD = re.compile(r"^\d{1,4}(?=\s|$)")
+_PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
+_KEY = re.compile(r"^([^:]*[^:\s])\s*:(?:\s+(.*)|)$")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One device of a table: its lines of cells, and the header's lines above them."""
+
+    header: tuple[tuple[str, ...], ...]
+    lines: tuple[tuple[str, ...], ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every cell that the header promises is there."""
+        return len(self.lines) >= len(self.header) and all(
+            len(cells) >= len(names) for cells, names in zip(self.lines, self.header, strict=False)
+        )
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """All cells, line by line."""
+        return tuple(cell for line in self.lines for cell in line)
+
+    def under(self, label: str) -> str | None:
+        """The cell below the header's cell that has this word among its words."""
+        for names, cells in zip(self.header, self.lines, strict=False):
+            for number, name in enumerate(names):
+                if label in name.split() and number < len(cells):
+                    return cells[number]
+        return None
+
+
+def read_records(
+    text: str, labels: frozenset[str], *, starts: re.Pattern[str] = STARTS_RECORD
+) -> list[Record]:
+    """The devices of the first table whose header begins with one of these words; later tables (processes) are left
+    out. A record begins at a line of cells (joined by `|`) that `starts` matches.
+    """
+    header: list[tuple[str, ...]] = []
+    lines: list[list[tuple[str, ...]]] = []
+    in_header = False
+    for cells in _rows(text):
+        if cells is None:
+            in_header = False
+        elif in_header:
+            header.append(cells)
+        elif not header:
+            in_header = len(cells) > 1 and not labels.isdisjoint(cells[0].split()[:1])
+            header += [cells] if in_header else []
+        elif cells[0].startswith("Process"):
+            break
+        elif starts.match("|".join(cells)):
+            lines.append([cells])
+        elif lines and len(lines[-1]) < len(header):
+            lines[-1].append(cells)
+    return [Record(tuple(header), tuple(record)) for record in lines]
+
+
+def split_pair(text: str | None) -> tuple[str | None, str | None]:
+    """(used, total) of `858/65536 MiB`, `0 MiB/ 23308 MiB`, `2MiB(16384MiB)`, `38W / 350W`; one unit serves both.
+
+    Anything else is handed back as the first.
+    """
+    match = _PAIR.match(text or "")
+    if match is None:
+        return text, None
+    first, second = match.groups()
+    unit = re.search(r"[A-Za-z]+$", second)
+    if unit and re.fullmatch(r"[\d.]+", first):
+        first = f"{first} {unit.group()}"
+    return first, second
+
+
+def _rows(text: str) -> Iterator[tuple[str, ...] | None]:
+    """Cells of each line, None for a rule; empty lines are left out."""
+    for line in text.splitlines():
+        if _RULE.match(line):
+            yield None
+        elif line.strip():
+            inner = (
+                line.strip().removeprefix("|").removesuffix("|") if line.lstrip().startswith("|") else line
+            )
+            yield tuple(cell.strip() for cell in inner.split("|"))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line `key : value` of an indented list; `path` holds the keys above it and its own, in lower case."""
+
+    path: tuple[str, ...]
+    value: str
+
+    @property
+    def key(self) -> str:
+        """Keys from the outermost on, joined by slashes."""
+        return "/".join(self.path)
+
+
+def read_entries(text: str) -> list[Entry]:
+    """Every line of an indented list, headings (no value) included; the nesting is told by the indentation alone."""
+    above: list[tuple[int, str]] = []
+    found = []
+    for line in text.expandtabs(8).splitlines():
+        if not line.strip() or _RULE.match(line):
+            continue
+        indent = len(line) - len(line.lstrip())
+        match = _KEY.match(line.strip())
+        key, value = (match.group(1), match.group(2) or "") if match else (line.strip(), "")
+        while above and above[-1][0] >= indent:
+            above.pop()
+        above.append((indent, key.lower()))
+        found.append(Entry(tuple(name for _, name in above), value.strip()))
+    return found
+
+
+def value_of(entries: Iterable[Entry], *ends: str) -> str | None:
+    """The first value whose key ends with one of these paths, tried in turn; None where there is none."""
+    listed = list(entries)
+    for end in ends:
+        for entry in listed:
+            if entry.value and (entry.key == end or entry.key.endswith("/" + end)):
+                return entry.value
+    return None
+
+
+def split_blocks(text: str, start: re.Pattern[str]) -> tuple[str, list[tuple[re.Match[str], str]]]:
+    """(what stands before the first device, one (heading, body) per device)."""
+    head: list[str] = []
+    blocks: list[tuple[re.Match[str], list[str]]] = []
+    for line in text.splitlines():
+        match = start.match(line)
+        if match:
+            blocks.append((match, []))
+        elif blocks:
+            blocks[-1][1].append(line)
+        else:
+            head.append(line)
+    return "\n".join(head), [(match, "\n".join(body)) for match, body in blocks]

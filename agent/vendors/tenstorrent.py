@@ -1,0 +1,103 @@
+"""Tenstorrent devices: the snapshot of `tt-smi -s`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agent.protocol import CheckResult, Vendor
+from agent.vendors.base import Readout, plain
+from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
+from agent.vendors.findings import (
+    COMMON_RULES,
+    Capture,
+    Finding,
+    Table,
+    add_complaints,
+    conclude,
+    known,
+    loose_lines,
+    nothing_found,
+    rule,
+    with_damage,
+)
+
+TABLE = Table(
+    rules=(
+        rule(r"^false$|^faults 0x0*[1-9a-f]", CheckResult.FAILED, "error-state"),
+        rule(r"0xffffffff|arc (is )?(hung|not responding)", CheckResult.FATAL, "lost"),
+        *COMMON_RULES,
+    ),
+    good_states=frozenset({"true"}),
+    too_hot_c=105,
+)
+TOOL = "tt-smi"
+MARKS = ("dev/tenstorrent", "sys/module/tenstorrent")
+
+
+class TenstorrentProbe:
+    """Live and captured snapshots."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._counts = ErrorCounts()
+
+    @staticmethod
+    def present(root: Path) -> bool:
+        """A loaded driver, or its tool."""
+        return any((root / mark).exists() for mark in MARKS) or tool_on_path((TOOL,)) is not None
+
+    @staticmethod
+    def parse(captured: str) -> Readout:
+        """A snapshot, also with the tool's own lines around it."""
+        return conclude(Vendor.TENSTORRENT, collect(captured), TABLE)
+
+    def read(self) -> Readout:
+        """Facts and readings of all devices now; raises ProbeError."""
+        capture = ask(tool_on_path((TOOL,)), [["-s"]], collect)
+        return complete(conclude(Vendor.TENSTORRENT, capture, TABLE), self._root, self._counts)
+
+
+def collect(captured: str) -> Capture:
+    """All devices of the first snapshot in this text."""
+    clean = plain(captured)
+    documents, rest = find_json(clean)
+    document = next((found for found in documents if isinstance(dig(found, "device_info"), list)), None)
+    devices = [device for device in dig(document, "device_info") or () if isinstance(device, dict)]
+    driver = known(as_text(dig(document, "host_info", "driver")))
+    findings = [_finding(index, device) for index, device in enumerate(devices)]
+    capture = with_damage(Capture(tuple(findings), driver), looks_cut(rest), tool=TOOL)
+    capture = add_complaints(capture, loose_lines(rest), TABLE)
+    empty = "no devices" if document is not None and not devices else rest
+    return nothing_found(capture, empty, tool=TOOL)
+
+
+def _finding(index: int, device: dict[str, Any]) -> Finding:
+    board, telemetry, limits = (dig(device, name) for name in ("board_info", "telemetry", "limits"))
+    dram = as_text(dig(board, "dram_status")) or ""
+    faults = known(as_text(dig(device, "smbus_telem", "faults")))
+    shown = [leaf.value for block in (board, telemetry) for leaf in entries_of(block) if leaf.value]
+    return Finding(
+        index=index,
+        uuid=_identity(board),
+        pci_bus_id=as_text(dig(board, "bus_id")),
+        model=known(as_text(dig(board, "board_type"))),
+        temperature=as_text(dig(telemetry, "asic_temperature")),
+        hottest_allowed=known(as_text(dig(limits, "therm_trip_l1_limit")))
+        or as_text(dig(limits, "thm_limit_shutdown")),
+        power=as_text(dig(telemetry, "power")),
+        power_limit=known(as_text(dig(limits, "tdp_limit"))) or as_text(dig(limits, "board_power_limit")),
+        states=(("dram_status", dram.lower()),) if known(dram) else (),
+        complaints=tuple(text for text in shown if text.lower() not in ("true", "false"))
+        + ((f"faults {faults.lower()}",) if faults else ()),
+        damaged=not dram,
+    )
+
+
+def _identity(board: Any) -> str | None:
+    """The board's serial number; the second chip of a board has no slot and gets its letter."""
+    serial = known(as_text(dig(board, "board_id")))
+    side = (as_text(dig(board, "board_type")) or "").split()[-1:]
+    remote = known(as_text(dig(board, "bus_id"))) is None
+    return f"{serial}-{side[0]}" if serial and remote and side else serial
