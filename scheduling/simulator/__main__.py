@@ -11,13 +11,13 @@ from datetime import datetime
 from pathlib import Path
 
 from scheduling.simulator.cluster import Cluster, Hardware
-from scheduling.simulator.failures import FailureModel
+from scheduling.simulator.failures import FailureModel, check_number
 from scheduling.simulator.jobs import SimJob
 from scheduling.simulator.log import Event, line_of
 from scheduling.simulator.policy import PRESETS, preset, read_policy
 from scheduling.simulator.replay import Replay
 from scheduling.simulator.report import report_of, tables
-from scheduling.simulator.settings import Order, Settings
+from scheduling.simulator.settings import HORIZON_MS, Order, Settings
 from scheduling.simulator.sources import Source, expected_of, open_source
 from scheduling.simulator.traces.errors import TraceError
 from scheduling.simulator.windows import Valley
@@ -81,8 +81,8 @@ def _settings(options: argparse.Namespace, source: Source) -> Settings:
     policy = source.policy or preset(options.preset or _PRESET)
     if options.policy:
         policy = read_policy(options.policy, policy)
-    valley = Valley.parse(options.valley, options.time_zone) if options.valley else None
-    failures = FailureModel(options.mtbf_h, options.repair_h) if options.mtbf_h else None
+    valley = None if options.valley is None else _valley(options)
+    span_ms = None if options.hours is None else round(3_600_000 * options.hours)
     return Settings(
         policy=policy,
         order=Order(options.order),
@@ -90,9 +90,27 @@ def _settings(options: argparse.Namespace, source: Source) -> Settings:
         cycle_ms=round(1000 * options.cycle_s),
         expected=expected_of(source.jobs),
         valley=valley,
-        failures=failures,
-        until_ms=None if options.hours is None else source.first_ms + round(3_600_000 * options.hours),
+        failures=_failures(options, source, span_ms),
+        until_ms=HORIZON_MS if span_ms is None else min(HORIZON_MS, source.first_ms + span_ms),
     )
+
+
+def _valley(options: argparse.Namespace) -> Valley:
+    try:
+        return Valley.parse(options.valley, options.time_zone)
+    except ValueError as error:
+        raise ValueError(f"--valley, --time-zone: {error}") from error
+
+
+def _failures(options: argparse.Namespace, source: Source, span_ms: int | None) -> FailureModel | None:
+    if options.mtbf_h is None:
+        return None
+    model = FailureModel(options.mtbf_h, options.repair_h)
+    longest_ms = source.span_ms()
+    check_number(
+        model, nodes=len(source.nodes), span_ms=longest_ms if span_ms is None else min(longest_ms, span_ms)
+    )
+    return model
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -107,8 +125,12 @@ def _parser() -> argparse.ArgumentParser:
         default=(16, 8),
         help="NODESxDEVICES of equal nodes (default 16x8)",
     )
-    add("--jobs", type=_positive, help="generated: how many (default 1000); else only the first so many")
-    add("--load", type=_positive, default=90, help="generated: offered load in %% (default 90)")
+    add(
+        "--jobs",
+        type=_up_to(10_000_000),
+        help="generated: how many (default 1000); else only the first so many",
+    )
+    add("--load", type=_up_to(10_000), default=90, help="generated: offered load in %% (default 90)")
     add("--since", type=datetime.fromisoformat, help="philly: first day, like 2017-10-03")
     add("--hours", type=_above_zero, help="stop after so many hours of virtual time")
     add(
@@ -124,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"weights where neither --policy nor a history gives any (default {_PRESET})",
     )
     add("--cycle-s", type=_from_zero, default=0.0, help="least time between two plans (default 0)")
-    add("--seed", type=int, default=1, help="of the workload and the failures (default 1)")
+    add("--seed", type=_seed, default=1, help="of the workload and the failures (default 1)")
     add(
         "--read-mib-s",
         type=_positive,
@@ -146,8 +168,24 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    if not text.isdigit() or not 0 < int(text) < 1 << 40:
+    if not text.isdecimal() or not 0 < int(text) < 1 << 40:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def _up_to(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        found = _positive(text)
+        if found > most:
+            raise argparse.ArgumentTypeError(f"{text!r} is more than {most}")
+        return found
+
+    return read
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from 0 to 2^63 - 1")
     return int(text)
 
 

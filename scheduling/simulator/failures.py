@@ -18,6 +18,21 @@ class FailureModel:
     repair_h: float
 
 
+MOST_FAILURES = 1_000_000
+
+
+def check_number(model: FailureModel, *, nodes: int, span_ms: int) -> None:
+    """ValueError where so many nodes would fail more often in this time than can be simulated."""
+    span_h = span_ms / _HOUR_MS
+    expected = nodes * span_h / (model.mtbf_h + model.repair_h)
+    if expected > MOST_FAILURES:
+        least_h = nodes * span_h / MOST_FAILURES
+        raise ValueError(
+            f"--mtbf-h: {model.mtbf_h:g} h make {expected:.3g} failures of {nodes} nodes in {span_h:.0f} h; give at"
+            f" least {least_h:.3g}, or stop sooner with --hours"
+        )
+
+
 class Failures:
     """Draws; each node has a stream of its own, so a failure of one never moves those of others."""
 

@@ -17,6 +17,7 @@ class Happened(StrEnum):
     SPEED = "speed"
     END = "end"
     REQUEUE = "requeue"
+    GIVE_UP = "give-up"
     NODE_FAILED = "node-failed"
     NODE_READY = "node-ready"
 

@@ -73,6 +73,7 @@ class Work:
     submitted: int = 0
     completed: int = 0
     requeued: int = 0
+    given_up: int = 0
     done: int = 0
     lost: int = 0
 

@@ -9,6 +9,12 @@ from scheduling.engine.codec import CodecError, decode
 from scheduling.engine.types import PPM, EnginePolicy, QueueInfo, Term
 from scheduling.simulator.traces.errors import TraceError
 from scheduling.simulator.traces.files import open_text
+from scheduling.simulator.traces.ranges import (
+    LEAST_FRAGMENTATION_PPM,
+    MOST_WEIGHT_PPM,
+    OutOfRange,
+    check_document,
+)
 
 INFERENCE, TRAINING, OFFLINE = 1, 2, 3
 QUEUES = (
@@ -16,8 +22,7 @@ QUEUES = (
     QueueInfo(TRAINING, "training", 70, 500_000, preemptable=False),
     QueueInfo(OFFLINE, "offline", 30, 200_000, preemptable=True),
 )
-_LEAST_FRAGMENTATION_PPM = 10_000
-_LARGEST_WEIGHT = 1000
+_LARGEST_WEIGHT = MOST_WEIGHT_PPM // PPM
 # `sample` are the weights of the sample policy document; `packing` lets the fragmentation term decide.
 PRESETS: dict[str, dict[Term, int]] = {
     "sample": {
@@ -48,16 +53,26 @@ def read_policy(path: Path, beside: EnginePolicy) -> EnginePolicy:
     with open_text(path) as file:
         text = file.read()
     if text.lstrip().startswith("{"):
-        try:
-            return decode(EnginePolicy, text)
-        except CodecError as error:
-            where, _, problem = str(error).partition(": ")
-            raise TraceError(str(path), problem, fix="correct the field", column=where) from error
+        return _engine_policy(path, text)
     weights = _yaml_weights(path, text)
-    if weights.get(Term.FRAGMENTATION, 0) < _LEAST_FRAGMENTATION_PPM:
+    if weights.get(Term.FRAGMENTATION, 0) < LEAST_FRAGMENTATION_PPM:
         fix = "give it at least 0.01"
         raise TraceError(str(path), "has too little weight", fix=fix, column=Term.FRAGMENTATION.value)
     return replace(beside, weights_ppm=weights)
+
+
+def _engine_policy(path: Path, text: str) -> EnginePolicy:
+    try:
+        found = decode(EnginePolicy, text)
+        check_document(found)
+    except CodecError as error:
+        where, _, problem = str(error).partition(": ")
+        raise TraceError(str(path), problem, fix="correct the field", column=where) from error
+    except OutOfRange as error:
+        raise TraceError(str(path), error.problem, fix=error.fix, column=error.where) from error
+    except (ValueError, RecursionError) as error:
+        raise TraceError(str(path), f"is no JSON ({error})", fix="write the policy alone") from error
+    return found
 
 
 def _yaml_weights(path: Path, text: str) -> dict[Term, int]:
@@ -72,7 +87,10 @@ def _yaml_weights(path: Path, text: str) -> dict[Term, int]:
         elif indent is not None and content:
             if depth <= indent:
                 break
-            weights.update([_weight(path, number, content)])
+            term, weight = _weight(path, number, content)
+            if term in weights:
+                raise TraceError(str(path), "stands twice", fix="remove one", line=number, column=term.value)
+            weights[term] = weight
     if not weights:
         fix = "give the weights below `scoring-weights:`, one `term: number` a line"
         raise TraceError(str(path), "names no scoring weights", fix=fix)

@@ -76,7 +76,7 @@ class Replay:
         arrival = None if self._next is None else self._next.submitted_ms
         at = min(time for time in (self._agenda.next_ms(), arrival) if time is not None)
         limit = self.settings.until_ms
-        if limit is not None and at > limit:
+        if at > limit:
             self._pass_time(max(limit, self.now_ms))
             return None
         return at
@@ -258,7 +258,11 @@ class Replay:
             self.work.requeued += 1
             self.work.lost += run.milli * (done - kept)
             self._tell({"at": self.now_ms, "event": Happened.REQUEUE, "job": number, "kept_ms": kept})
-            self._enqueue(run.job, attempt=run.attempt + 1, left_ms=run.job.duration_ms - kept)
+            if run.attempt < self.settings.most_attempts:
+                self._enqueue(run.job, attempt=run.attempt + 1, left_ms=run.job.duration_ms - kept)
+            else:
+                self.work.given_up += 1
+                self._tell({"at": self.now_ms, "event": Happened.GIVE_UP, "job": number})
         self.cluster.set_ready(node, "failed")
         self._agenda.push(self.now_ms + self._failures.repair_ms(node), Kind.REPAIR, node)
 

@@ -37,6 +37,7 @@ def report_of(run: Replay, *, trace: str, real_waits_ms: Sequence[int] = ()) -> 
             "running": len(run.running),
             "waiting": run.pending.count,
             "requeued": work.requeued,
+            "given_up": work.given_up,
         },
         "utilisation": {"whole": _utilisation(whole), "while_arriving": _utilisation(run.meter.arriving)},
         "waits": {
@@ -94,6 +95,7 @@ def _assumptions(run: Replay) -> dict[str, Any]:
         "order": settings.order.value,
         "seed": settings.seed,
         "cycle_ms": settings.cycle_ms,
+        "most_attempts": settings.most_attempts,
         "weights_ppm": {term.value: weight for term, weight in settings.policy.weights_ppm.items()},
         "valley": None if valley is None else f"{valley.start:%H:%M}-{valley.end:%H:%M} {valley.zone.key}",
         "failures": None if failures is None else asdict(failures),

@@ -7,7 +7,11 @@ from enum import StrEnum
 
 from scheduling.engine.types import EnginePolicy, ExpectedShape
 from scheduling.simulator.failures import FailureModel
+from scheduling.simulator.traces.ranges import SPAN_MS, TIME_MS
 from scheduling.simulator.windows import Valley
+
+# Nothing is simulated beyond the last time of a trace and its longest run time.
+HORIZON_MS = TIME_MS[1] + SPAN_MS[1]
 
 
 class Order(StrEnum):
@@ -19,7 +23,9 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything but the cluster and the jobs. `cycle_ms` is the least time between two plans."""
+    """Everything but the cluster and the jobs. `cycle_ms` is the least time between two plans; a job that failing nodes
+    took down `most_attempts` times is given up, as the server does by default, so that every run has an end.
+    """
 
     policy: EnginePolicy
     order: Order = Order.PLAN
@@ -28,4 +34,5 @@ class Settings:
     expected: tuple[ExpectedShape, ...] = ()
     valley: Valley | None = None
     failures: FailureModel | None = None
-    until_ms: int | None = None
+    until_ms: int = HORIZON_MS
+    most_attempts: int = 6

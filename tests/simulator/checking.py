@@ -37,6 +37,7 @@ class Checked:
     work: dict[int, int] = field(default_factory=dict)
     kept: dict[int, int] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
+    given_up: set[int] = field(default_factory=set)
     live: dict[int, Attempt] = field(default_factory=dict)
     finished_milli_ms: int = 0
     booked_milli_ms: int = 0
@@ -66,7 +67,7 @@ def _submit(found: Checked, event: Mapping[str, Any], *_: Any) -> None:
 
 def _place(found: Checked, event: Mapping[str, Any], devices: Any, cpus: Any, down: set[int]) -> None:
     job = event["job"]
-    if job in found.live or job in found.finished or job not in found.work:
+    if job in found.live or job in found.finished | found.given_up or job not in found.work:
         found.problems.append(f"job {job}: placed while it runs, after its end, or never submitted")
     if event["left_ms"] != found.work[job] - found.kept[job]:
         found.problems.append(
@@ -121,6 +122,12 @@ def _requeue(found: Checked, event: Mapping[str, Any], devices: Any, cpus: Any, 
     found.kept[job] = event["kept_ms"]
 
 
+def _give_up(found: Checked, event: Mapping[str, Any], *_: Any) -> None:
+    if event["job"] in found.live or event["job"] in found.finished:
+        found.problems.append(f"job {event['job']}: given up while it runs, or after its end")
+    found.given_up.add(event["job"])
+
+
 def _failed(found: Checked, event: Mapping[str, Any], _d: Any, _c: Any, down: set[int]) -> None:
     down.add(event["node"])
 
@@ -135,6 +142,7 @@ _HANDLERS = {
     "speed": _speed,
     "end": _end,
     "requeue": _requeue,
+    "give-up": _give_up,
     "node-failed": _failed,
     "node-ready": _ready,
 }

@@ -77,6 +77,9 @@ def test_a_history_keeps_its_policy_but_for_the_weights_and_shows_its_real_waits
         (["--cluster", "8"], "--cluster"),
         (["--cycle-s", "nan"], "--cycle-s"),
         (["--hours", "0"], "--hours"),
+        (["--seed", "-1"], "--seed"),
+        (["--mtbf-h", "1e-9", "--repair-h", "1e-9", "--jobs", "20"], "--mtbf-h: 1e-09 h make"),
+        (["--mtbf-h", "1e-9", "--repair-h", "1e-9", "--hours", "1"], "give at least"),
     ],
 )
 def test_a_wrong_call_says_what_is_wrong(arguments, problem, capsys):

@@ -7,10 +7,11 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from scheduling.engine.types import Request, Term
+from scheduling.engine.types import LinkInfo, Request, Term
 from scheduling.simulator.policy import PRESETS, preset, read_policy
 from scheduling.simulator.traces import history, openb, philly
 from scheduling.simulator.traces.errors import TraceError
@@ -84,8 +85,9 @@ def test_byte_order_mark_windows_lines_gzip_and_blank_lines_change_nothing(tmp_p
 
 BAD_PODS = [
     ("11400", "-1", 2, "cpu_milli", "less than 0"),
-    ("11400", "nan", 2, "cpu_milli", "no finite number"),
-    ("11400", "1e400", 2, "cpu_milli", "no finite number"),
+    ("11400", "nan", 2, "cpu_milli", "no number"),
+    ("11400", "1_1", 2, "cpu_milli", "no number"),
+    ("11400", "1e400", 2, "cpu_milli", "more than 655360"),
     ("11400", "12 cores", 2, "cpu_milli", "no number"),
     ("11400", "1.5", 2, "cpu_milli", "no whole number"),
     ("11400", "99999999", 2, "cpu_milli", "more than"),
@@ -95,6 +97,9 @@ BAD_PODS = [
     (",460,G2", ",0,G2", 3, "gpu_milli", "less than 1"),
     ("1,460", "2,460", 3, "gpu_milli", "each of 2 devices"),
     ("10,70,20", "70,10,20", 2, "deletion_time", "before creation_time"),
+    ("10,70,20", "10,70,5", 2, "scheduled_time", "before creation_time"),
+    ("10,70,20", "10,70,75", 2, "scheduled_time", "after deletion_time"),
+    ("10,70,20", "10,1e300,20", 2, "deletion_time", "more than"),
 ]
 
 
@@ -116,6 +121,8 @@ def test_a_bad_cell_is_named_with_its_line_and_a_fix(tmp_path, old, new, line, c
         ("timestamp,duration,num_gpus,cluster,duration\n", "names a column twice"),
         ("timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,66.0,1\n", "has 3 cells, the header 4"),
         ("timestamp,duration,num_gpus,cluster\nyesterday,66.0,1,a\n", "is no time"),
+        ("timestamp,duration,num_gpus,cluster\n1969-12-31 23:59:59,66.0,1,a\n", "line 2.*between 1970 and"),
+        ("timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,1e14,1,a\n", "is more than"),
         ("timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,-1,1,a\n", "less than 0"),
         ("timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,,1,a\n", "is empty"),
         ('timestamp,duration,num_gpus,cluster\n"2017-10-09 07:01:55,1,1,a\n', "is no CSV"),
@@ -158,6 +165,10 @@ def past_job(number: int, **more) -> str:
     return history.line("job", job)
 
 
+def _node_line(**changed: Any) -> str:
+    return history.line("node", replace(nodes(2)[1], **{"devices": (), **changed}))
+
+
 def test_a_history_reads_back_and_leaves_out_what_never_ran(tmp_path):
     found = history.read_history(
         a_history(tmp_path, past_job(1, duration_ms=5), past_job(2, duration_ms=6, waited_ms=7), past_job(3))
@@ -171,7 +182,20 @@ def test_a_history_reads_back_and_leaves_out_what_never_ran(tmp_path):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (past_job(1, duration_ms=-5), "HistoryJob.duration_ms.*out of range"),
+        (
+            past_job(1, duration_ms=-5),
+            "HistoryJob.duration_ms.*-5 is out of range; give a whole number from 0 to",
+        ),
+        (past_job(1, latest_start_ms=-1), "HistoryJob.latest_start_ms.*out of range"),
+        (_node_line(memory_mib=-1), "line 4, column 'NodeInfo.memory_mib': -1 is out of range"),
+        (_node_line(memory_mib=2**63), "NodeInfo.memory_mib': 9223372036854775808 is out of range"),
+        (_node_line(memory_mib=1, memory_booked_mib=2), "memory_booked_mib': is more than memory_mib"),
+        (_node_line(cpus=nodes(1)[0].cpus[:1] * 2), "NodeInfo.cpus': 0 stands twice"),
+        (_node_line(devices=nodes(1)[0].devices), "NodeInfo.devices': 1000 stands twice"),
+        (_node_line(links=(LinkInfo(1, 2, "NV"),)), "NodeInfo.links': . is not of this node"),
+        (_node_line(name="\ud800"), "NodeInfo.name': holds half a character"),
+        (_node_line(name="n" * 5000), "NodeInfo.name': has 5000 characters"),
+        (_node_line().replace('"name"', '"node":3,"name"'), "names a field twice"),
         (past_job(1, waited_ms=-1), "HistoryJob.waited_ms.*out of range"),
         (past_job(1, duty_ppm=1_000_001), "HistoryJob.duty_ppm.*out of range"),
         (past_job(1) + past_job(1), "line 5, column 'job': 1 stands twice"),
@@ -190,10 +214,25 @@ def test_a_bad_line_of_a_history_is_named(tmp_path, line, problem):
         history.read_history(a_history(tmp_path, line))
 
 
+def test_a_history_ends_after_it_began(tmp_path):
+    path = write(
+        tmp_path, history.line("head", history.HistoryHead(from_ms=2, until_ms=1)) + '{"policy":{}}\n'
+    )
+    with pytest.raises(TraceError, match=r"line 1, column .HistoryHead.from_ms.: lies after until_ms"):
+        history.read_history(path)
+
+
 def test_another_file_is_no_history(tmp_path):
     for text in ("", PHILLY, '{"head":{"from_ms":0,"until_ms":1,"version":2}}\n'):
         with pytest.raises(TraceError, match="export_history"):
             history.read_history(write(tmp_path, text))
+
+
+_QUEUE = {"queue": 7, "name": "q", "priority": 1, "quota_ppm": None, "preemptable": False}
+
+
+def _policy_json(**changed: Any) -> str:
+    return json.dumps({"weights_ppm": {"fragmentation-penalty": 80_000}, "queues": [], **changed})
 
 
 def test_a_policy_is_weights_or_the_engines_json(tmp_path):
@@ -212,7 +251,16 @@ def test_a_policy_is_weights_or_the_engines_json(tmp_path):
         ("scoring-weights:\n  balance: -1\n", "is no weight"),
         ("scoring-weights:\n  balance: nan\n", "is no weight"),
         ("scoring-weights:\n  balance: 1\n", "'fragmentation-penalty': has too little weight"),
+        ("scoring-weights:\n  balance: 1\n  balance: 2\n", "line 3, column 'balance': stands twice"),
         (json.dumps({"weights_ppm": {}}), "column 'EnginePolicy.queues': is missing"),
+        (json.dumps({"weights_ppm": {}, "queues": []}), "fragmentation-penalty': has too little weight"),
+        (_policy_json(precheck_den=0), "precheck_den': 0 is out of range"),
+        (_policy_json(precheck_num=1), "factor less than 1"),
+        (_policy_json(power_cap_mw=-1), "power_cap_mw': -1 is out of range"),
+        (_policy_json(queues=[_QUEUE, _QUEUE]), "queues': 7 stands twice"),
+        (_policy_json(valley=[{"opens_at_ms": 2, "closes_at_ms": 1}]), "closes before it opens"),
+        ("{" + '"weights_ppm":{' * 50_000, "is no JSON"),
+        ('{"weights_ppm":' + "1" * 5000 + "}", "is no JSON"),
     ],
 )
 def test_a_bad_policy_is_refused(tmp_path, text, problem):

@@ -127,6 +127,7 @@ def test_a_failed_node_sends_its_jobs_back_to_their_last_checkpoint():
     run, log = replay(
         [job(n, run_ms=100 * HOUR_MS, checkpoint_ms=HOUR_MS) for n in range(1, 5)],
         failures=FailureModel(mtbf_h=30, repair_h=1),
+        most_attempts=100,
     )
     found = check(log)
     assert found.problems == []
@@ -143,7 +144,9 @@ def test_an_impossible_job_neither_runs_nor_keeps_the_run_alive():
 
 
 def test_an_impossible_job_does_not_keep_failures_and_repairs_going():
-    run, log = replay([job(1, devices=64), job(2)], failures=FailureModel(mtbf_h=0.5, repair_h=5))
+    run, log = replay(
+        [job(1, devices=64), job(2)], failures=FailureModel(mtbf_h=0.5, repair_h=5), most_attempts=100
+    )
     assert (run.work.completed, run.pending.count) == (1, 1)
     assert check(log).problems == []
 
@@ -168,3 +171,11 @@ def test_a_report_reads_as_tables_and_knows_what_it_does_not_know():
     assert report["waits"]["after_requeue"]["p95_s"] is None
     assert report["output"]["finished_device_hours"] == 1.0
     assert "1 completed" in tables(report) and "after requeue" in tables(report)
+
+
+def test_a_job_that_failing_nodes_always_take_down_is_given_up():
+    failures = FailureModel(mtbf_h=0.05, repair_h=0.01)
+    run, log = replay([job(1, run_ms=100 * HOUR_MS)], failures=failures, most_attempts=4)
+    assert (run.work.given_up, run.work.requeued, run.work.completed) == (1, 4, 0)
+    assert log[-1]["event"] in ("give-up", "node-failed", "node-ready") and check(log).given_up == {1}
+    assert check(log).problems == []

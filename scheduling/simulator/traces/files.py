@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import math
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from scheduling.simulator.traces.errors import TraceError
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _LARGEST = 1 << 53
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +40,27 @@ class Row:
             self.refuse(column, "is empty", fix="give a value or remove the line")
         return found
 
-    def number(self, column: str, *, least: float = 0.0) -> float:
-        """A finite number of at least `least`."""
+    def number(self, column: str, *, least: float = 0.0, most: float = _LARGEST) -> float:
+        """A finite number between the bounds."""
         raw = self.named(column)
-        try:
-            found = float(raw)
-        except ValueError:
-            self.refuse(column, f"{raw[:40]!r} is no number", fix="write digits only")
-        if not math.isfinite(found) or abs(found) > _LARGEST:
-            self.refuse(column, f"{raw[:40]!r} is no finite number", fix="remove the line or give the value")
+        found = float(raw) if _NUMBER.fullmatch(raw) else math.nan
+        if math.isnan(found):
+            self.refuse(column, f"{raw[:40]!r} is no number", fix="write a finite number in digits")
         if found < least:
             self.refuse(
                 column, f"{raw[:40]} is less than {least:g}", fix="correct the sign or remove the line"
             )
+        if found > most:
+            self.refuse(column, f"{raw[:40]} is more than {most:g}", fix="check the unit of the column")
         return found
 
     def whole(self, column: str, *, least: int = 0, most: int = _LARGEST) -> int:
         """A whole number (also written as 66.0) between the bounds."""
-        found = self.number(column, least=least)
+        found = self.number(column, least=least, most=most)
         if found != int(found):
             self.refuse(
                 column, f"{self.text(column)[:40]} is no whole number", fix="round it in the unit named"
             )
-        if found > most:
-            self.refuse(column, f"{found:g} is more than {most}", fix="check the unit of the column")
         return int(found)
 
     def refuse(self, column: str, problem: str, *, fix: str) -> NoReturn:

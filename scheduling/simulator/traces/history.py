@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from scheduling.engine.codec import CodecError, decode, encode
 from scheduling.engine.types import PPM, EnginePolicy, NodeInfo, Request
 from scheduling.simulator.jobs import SimJob
+from scheduling.simulator.traces import ranges
 from scheduling.simulator.traces.errors import TraceError
 from scheduling.simulator.traces.files import open_text
 
@@ -59,6 +60,24 @@ class HistoryJob:
     latest_start_ms: int | None = None
 
 
+RANGES = ranges.RANGES | {
+    HistoryHead: {"from_ms": ranges.TIME_MS, "until_ms": ranges.TIME_MS},
+    HistoryJob: {
+        "job": ranges.ID,
+        "queue": ranges.ID,
+        "team": ranges.ID,
+        "priority": ranges.PRIORITY,
+        "submitted_ms": ranges.TIME_MS,
+        "duration_ms": ranges.SPAN_MS,
+        "waited_ms": ranges.SPAN_MS,
+        "cpu_need_milli": (0, 1000 * ranges.MOST_CPUS),
+        "duty_ppm": (0, PPM),
+        "replicas": (1, _MOST_REPLICAS),
+        "latest_start_ms": ranges.TIME_MS,
+    },
+}
+
+
 @dataclass(slots=True)
 class History:
     """A whole file."""
@@ -88,15 +107,18 @@ def read_history(path: Path) -> History:
     lines = _lines(path)
     found = _opening(path, next(lines, None), next(lines, None))
     nodes: set[int] = set()
+    devices: set[int] = set()
     jobs: set[int] = set()
     for each in lines:
         match each[1]:
             case "node":
                 node = _read(path, each, NodeInfo)
                 _once(path, each, node.node, nodes)
+                for device in node.devices:
+                    _once(path, each, device.device, devices, column="NodeInfo.devices")
                 found.nodes.append(node)
             case "job":
-                job = _checked(path, each)
+                job = _read(path, each, HistoryJob)
                 _once(path, each, job.job, jobs)
                 found.jobs.append(job)
             case other:
@@ -112,14 +134,18 @@ def _opening(path: Path, first: _Line | None, second: _Line | None) -> History:
     if (head.format, head.version) != (FORMAT, VERSION):
         problem = f"is {head.format[:40]!r} version {head.version}, not {FORMAT} version {VERSION}"
         raise TraceError(str(path), problem, fix=_FIX_EXPORT, line=1)
+    if head.from_ms > head.until_ms:
+        where, fix = "HistoryHead.from_ms", "swap from_ms and until_ms"
+        raise TraceError(str(path), "lies after until_ms", fix=fix, line=1, column=where)
     if second is None or second[1] != "policy":
         raise TraceError(str(path), "has no policy in its second line", fix=_FIX_EXPORT, line=2)
     return History(head, _read(path, second, EnginePolicy))
 
 
-def _once(path: Path, each: _Line, number: int, seen: set[int]) -> None:
+def _once(path: Path, each: _Line, number: int, seen: set[int], *, column: str | None = None) -> None:
     if number in seen:
-        raise TraceError(str(path), f"{number} stands twice", fix=_FIX_LINE, line=each[0], column=each[1])
+        where = column or each[1]
+        raise TraceError(str(path), f"{number} stands twice", fix=_FIX_LINE, line=each[0], column=where)
     seen.add(number)
 
 
@@ -129,8 +155,8 @@ def _lines(path: Path) -> Iterator[_Line]:
             if not raw.strip():
                 continue
             try:
-                found = json.loads(raw, parse_constant=_refuse_constant)
-            except ValueError as error:
+                found = json.loads(raw, parse_constant=_refuse_constant, object_pairs_hook=_object)
+            except (ValueError, RecursionError) as error:
                 raise TraceError(str(path), f"is no JSON ({error})", fix=_FIX_EXPORT, line=number) from error
             if not isinstance(found, dict) or len(found) != 1:
                 problem = "is no object with one key"
@@ -142,29 +168,26 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("one object names a field twice")
+    return found
+
+
 def _read(path: Path, each: _Line, kind: type[T]) -> T:
+    """The object of a line, checked by itself."""
     try:
-        return decode(kind, json.dumps(each[2]))
+        found = decode(kind, json.dumps(each[2]))
+        ranges.check_document(found, RANGES)
     except CodecError as error:
         where, _, problem = str(error).partition(": ")
         raise TraceError(str(path), problem, fix=_FIX_LINE, line=each[0], column=where) from error
-
-
-def _checked(path: Path, each: _Line) -> HistoryJob:
-    job = _read(path, each, HistoryJob)
-    problems = {
-        "duration_ms": (job.duration_ms or 0) < 0,
-        "waited_ms": (job.waited_ms or 0) < 0,
-        "submitted_ms": job.submitted_ms < 0,
-        "cpu_need_milli": (job.cpu_need_milli or 0) < 0,
-        "duty_ppm": not 0 <= (job.duty_ppm or 0) <= PPM,
-        "replicas": not 1 <= job.replicas <= _MOST_REPLICAS,
-    }
-    for name, wrong in problems.items():
-        if wrong:
-            problem = f"{getattr(job, name)} is out of range"
-            raise TraceError(str(path), problem, fix=_FIX_LINE, line=each[0], column=f"HistoryJob.{name}")
-    return job
+    except RecursionError as error:
+        raise TraceError(str(path), "is nested too deeply", fix=_FIX_EXPORT, line=each[0]) from error
+    except ranges.OutOfRange as error:
+        raise TraceError(str(path), error.problem, fix=error.fix, line=each[0], column=error.where) from error
+    return found
 
 
 def _sim_job(job: HistoryJob) -> SimJob:

@@ -16,6 +16,7 @@ from scheduling.engine.types import WHOLE_MILLI, CpuInfo, DeviceHealth, DeviceIn
 from scheduling.simulator.jobs import SimJob
 from scheduling.simulator.policy import INFERENCE, OFFLINE, TRAINING
 from scheduling.simulator.traces.files import Row, read_csv
+from scheduling.simulator.traces.ranges import SPAN_MS
 
 CORE_MILLI = 1000
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -151,11 +152,7 @@ def _node(row: Row) -> OpenbNode:
 
 def _pod(row: Row, models: Collection[str]) -> OpenbPod:
     devices = row.whole("num_gpu", most=_MOST_DEVICES)
-    created_s, deleted_s, scheduled_s = (
-        row.number(name) if row.text(name) else None for name in TIME_COLUMNS
-    )
-    if created_s is not None and deleted_s is not None and deleted_s < created_s:
-        row.refuse("deletion_time", "lies before creation_time", fix="swap them or remove the line")
+    created_s, deleted_s, scheduled_s = _times(row)
     return OpenbPod(
         name=row.named("name"),
         cpu_milli=row.whole("cpu_milli", most=_MOST_CPU_MILLI),
@@ -168,6 +165,21 @@ def _pod(row: Row, models: Collection[str]) -> OpenbPod:
         deleted_s=deleted_s,
         scheduled_s=scheduled_s,
     )
+
+
+def _times(row: Row) -> tuple[float | None, float | None, float | None]:
+    """Creation, deletion and scheduling in seconds."""
+    most = SPAN_MS[1] // 1000
+    created_s, deleted_s, scheduled_s = (
+        row.number(name, most=most) if row.text(name) else None for name in TIME_COLUMNS
+    )
+    if created_s is not None and deleted_s is not None and deleted_s < created_s:
+        row.refuse("deletion_time", "lies before creation_time", fix="swap them or remove the line")
+    if scheduled_s is not None and created_s is not None and scheduled_s < created_s:
+        row.refuse("scheduled_time", "lies before creation_time", fix="swap them or leave it empty")
+    if scheduled_s is not None and deleted_s is not None and deleted_s < scheduled_s:
+        row.refuse("scheduled_time", "lies after deletion_time", fix="swap them or leave it empty")
+    return created_s, deleted_s, scheduled_s
 
 
 def _milli(row: Row, devices: int) -> int:

@@ -15,6 +15,7 @@ from scheduling.engine.types import Request
 from scheduling.simulator.jobs import SimJob
 from scheduling.simulator.policy import TRAINING
 from scheduling.simulator.traces.files import Row, read_csv
+from scheduling.simulator.traces.ranges import SPAN_MS, TIME_MS
 
 COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
 _MOST_DEVICES = 1024
@@ -60,9 +61,12 @@ def _job(row: Row) -> PhillyJob:
         at = datetime.fromisoformat(raw)
     except ValueError:
         row.refuse("timestamp", f"{raw[:40]!r} is no time", fix="write it like 2017-10-09 07:01:55")
+    submitted_ms = _epoch_ms(at)
+    if not TIME_MS[0] <= submitted_ms <= TIME_MS[1]:
+        row.refuse("timestamp", f"{raw[:40]!r} lies not between 1970 and 2200", fix="correct the year")
     return PhillyJob(
-        submitted_ms=_epoch_ms(at),
-        duration_ms=int(row.number("duration") * 1000),
+        submitted_ms=submitted_ms,
+        duration_ms=int(row.number("duration", most=SPAN_MS[1] // 1000) * 1000),
         devices=row.whole("num_gpus", most=_MOST_DEVICES),
         virtual_cluster=row.named("cluster"),
     )
