@@ -74,6 +74,7 @@ class Reading(msgspec.Struct, frozen=True):
     processes: list[Process] = []
     ports: list[Port] = []
     findings: list[Check] = []
+    memory_used_pct: int | None = None  # where the tool tells no amount
 
 
 class Readout(msgspec.Struct, frozen=True):
@@ -88,6 +89,7 @@ class Readout(msgspec.Struct, frozen=True):
     cpu_model: str | None = None
     sockets: int | None = None
     cpus: list[Cpu] = []
+    memory_mib: int | None = None  # of the host
 
 
 class Probe(Protocol):
@@ -174,9 +176,18 @@ def document(readout: Readout) -> dict[str, object]:
         "warnings": [sentence(with_vendor(said, readout.vendor)) for said in readout.warnings],
     }
     if readout.vendor == CPU:
-        cpus = [msgspec.to_builtins(cpu) for cpu in readout.cpus]
-        found |= {"cpu_model": readout.cpu_model, "sockets": readout.sockets, "cpus": cpus}
+        found |= {
+            "cpu_model": readout.cpu_model,
+            "sockets": readout.sockets,
+            "memory_mib": readout.memory_mib,
+        }
+        found["cpus"] = [_cpu(cpu) for cpu in readout.cpus]
     return found
+
+
+def _cpu(cpu: Cpu) -> dict[str, object]:
+    found: dict[str, object] = msgspec.to_builtins(cpu)
+    return found | {name: None for name in ("core", "socket") if found[name] == NO_INDEX}
 
 
 def _device(reading: Reading) -> dict[str, object]:
@@ -190,6 +201,7 @@ def _device(reading: Reading) -> dict[str, object]:
         "model": facts.model,
         "memory_total_mib": facts.memory_total_mib,
         "memory_used_mib": sample.memory_used_mib,
+        "memory_used_pct": reading.memory_used_pct,
         "memory_reserved_mib": facts.memory_reserved_mib,
         "utilization_pct": sample.utilization_pct,
         "temperature_c": sample.temperature_c,
