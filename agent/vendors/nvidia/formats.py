@@ -11,12 +11,13 @@ from agent.vendors.base import Readout, plain
 from agent.vendors.nvidia import kernel_log, smi_csv, smi_list, smi_table, smi_xml, text, topology
 from agent.vendors.nvidia.merging import merge_readouts
 
-FORMATS: tuple[tuple[Callable[[str], bool], Callable[[str], Readout]], ...] = (
-    (smi_table.looks_like_table, smi_table.parse_table),
-    (smi_list.looks_like_list, smi_list.parse_list),
-    (topology.looks_like_matrix, topology.parse_matrix),
-    (kernel_log.looks_like_log, kernel_log.parse_log),
-    (smi_csv.looks_like_csv, smi_csv.parse_csv),
+# A character or word without which it is not worth looking, how the format is told, and what reads it.
+FORMATS: tuple[tuple[str, Callable[[str], bool], Callable[[str], Readout]], ...] = (
+    ("|", smi_table.looks_like_table, smi_table.parse_table),
+    ("GPU ", smi_list.looks_like_list, smi_list.parse_list),
+    ("GPU", topology.looks_like_matrix, topology.parse_matrix),
+    ("", kernel_log.looks_like_log, kernel_log.parse_log),
+    (",", smi_csv.looks_like_csv, smi_csv.parse_csv),
 )
 
 
@@ -27,7 +28,7 @@ def parse_text(captured: str) -> Readout:
     if smi_xml.looks_like_xml(clean):
         found.append(smi_xml.parse_xml(clean))
     else:
-        found += [parse(clean) for looks_like, parse in FORMATS if looks_like(clean)]
+        found += [parse(clean) for mark, looks_like, parse in FORMATS if mark in clean and looks_like(clean)]
     lines = text.parse_lines(clean)
     recognised = bool(found or lines.readings or lines.warnings)
     readout = merge_readouts([*found, lines])

@@ -25,6 +25,9 @@ from agent.vendors.nvidia import states
 MOST_ERRORS = 1 << 50
 MOST_INDEX = 4096
 UNIFIED_MEMORY = re.compile(r"\bGB10\b|\bThor\b|\bOrin\b|\bXavier\b")
+_ABSENT = re.compile(
+    r"^(?:\W*|N/?A|\[.*\]|not (?:supported|available|found|active)|unknown|none)$", re.IGNORECASE
+)
 _ECC = {"enabled": True, "on": True, "disabled": False, "off": False}
 
 
@@ -171,10 +174,27 @@ def _heat(look: Look, sample: DeviceSample) -> list[tuple[str, str]]:
     return [("over-temperature", f"{heat} C, slows down at {limit} C")]
 
 
+def _unreadable(look: Look, sample: DeviceSample) -> str | None:
+    """A figure that is there and cannot be read."""
+    for text, value in (
+        (look.used, sample.memory_used_mib),
+        (look.total, to_mib(look.total)),
+        (look.utilization, sample.utilization_pct),
+        (look.temperature, sample.temperature_c),
+        *((draw, to_number(draw, low=0, high=MOST_POWER_W)) for draw in look.draws),
+    ):
+        if value is None and text and not _ABSENT.match(text.strip()):
+            return text.strip()[:EVIDENCE_CHARS]
+    return None
+
+
 def _missing(look: Look, facts: DeviceFacts, sample: DeviceSample) -> str | None:
     """What the output should have said and did not."""
     if look.cut:
         return "the output about this device is cut off or damaged"
+    unread = _unreadable(look, sample)
+    if unread:
+        return f"unreadable: {unread}"
     live = (sample.memory_used_mib, sample.utilization_pct, sample.temperature_c, sample.power_mw)
     if all(value is None for value in live):
         return "no reading of this device"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
 import msgspec
 
-from agent.protocol import Check, DeviceFacts, Link, Notice, Numa, Partition, Vendor
+from agent.protocol import Check, CheckResult, DeviceFacts, Link, Notice, Numa, Partition, Vendor
 from agent.vendors.base import NO_INDEX, Process, Reading, Readout, with_facts
 from agent.vendors.nvidia import states
 
@@ -38,8 +39,9 @@ class Merged:
             self._places.setdefault(name, at)
 
     def readings(self) -> list[Reading]:
-        """All devices, in the order of their first appearance."""
-        return list(self._all)
+        """All devices, in the order of their first appearance. Of two with one number nothing good is known."""
+        numbers = Counter(reading.facts.index for reading in self._all if reading.facts.index >= 0)
+        return [_doubt(reading) if numbers[reading.facts.index] > 1 else reading for reading in self._all]
 
     def _find(self, facts: DeviceFacts) -> int | None:
         for name in _names(facts):
@@ -103,6 +105,16 @@ def fill(known: Struct, other: Struct) -> Struct:
         if getattr(known, name) is None or getattr(known, name) == []
     }
     return msgspec.structs.replace(known, **gaps)
+
+
+def _doubt(reading: Reading) -> Reading:
+    if reading.check.result is not CheckResult.OK:
+        return reading
+    evidence = f"two devices are number {reading.facts.index}"
+    check = Check(
+        device=reading.check.device, result=CheckResult.UNKNOWN, code="no-reading", evidence=evidence
+    )
+    return msgspec.structs.replace(reading, check=check)
 
 
 def _names(facts: DeviceFacts) -> list[str | int]:

@@ -42,7 +42,8 @@ class Device:
 
 def looks_like_table(captured: str) -> bool:
     """Whether some line is a table's title or a device's first row."""
-    return any(_TITLE.match(line) or _first_row(_cells(line)) for line in captured.splitlines())
+    lines = (line for line in captured.splitlines() if "|" in line)
+    return any(_TITLE.match(line) or _first_row(_cells(line)) for line in lines)
 
 
 def parse_table(captured: str) -> Readout:

@@ -34,9 +34,7 @@ def parse_xml(captured: str) -> Readout:
     """All complete `gpu` elements; a device cut off in the middle is unknown, never taken for healthy."""
     found = _Document()
     found.read(captured)
-    looks = [_look(element, index) for index, element in enumerate(found.gpus)]
-    if found.open_gpu is not None:
-        looks.append(_look(found.open_gpu, len(looks), cut=True))
+    looks = [_look(element, index, cut=index in found.cut) for index, element in enumerate(found.gpus)]
     warnings: list[Notice] = [] if found.complete else [notice("output-damaged", tool="nvidia-smi")]
     attached = found.attached
     if attached is not None and attached > len(looks):
@@ -51,30 +49,34 @@ def parse_xml(captured: str) -> Readout:
 
 
 class _Document:
-    """What was read of a document until its end or its first fault."""
+    """What was read of a document until its end or its first fault: devices in the order of their starts, and the
+    numbers of those that are not whole.
+    """
 
     def __init__(self) -> None:
         self.gpus: list[Element] = []
-        self.open_gpu: Element | None = None
+        self.cut: set[int] = set()
         self.driver: str | None = None
         self.attached: int | None = None
         self.complete = False
-        self._clean = True
+        self._open: list[int] = []
+        self._last: int | None = None
+        self._tags: set[str] = set()
 
     def read(self, captured: str) -> None:
         """Bit by bit, since an element's start is only told for what was fed before the fault."""
         start = max(0, _start(captured))
-        text = _UNXML.sub(" ", captured[start:])
-        self._clean = len(text) == len(captured) - start and text == captured[start:]
+        text = _UNXML.sub("\ufffd", captured[start:])
         parser: Any = ElementTree.XMLPullParser(["start", "end"])
-        for at in range(0, len(text), _FEED_CHARS):
-            try:
+        try:
+            for at in range(0, len(text), _FEED_CHARS):
                 parser.feed(text[at : at + _FEED_CHARS])
-            except ElementTree.ParseError:
                 self._take(parser)
-                break
+        except ElementTree.ParseError:
             self._take(parser)
-        self.complete = self.complete and self._clean
+        self.cut.update(self._open)
+        if not self.complete and not self._open and self._last is not None:
+            self.cut.add(self._last)  # its end may have stood too early
 
     def _take(self, parser: Any) -> None:
         try:
@@ -85,15 +87,29 @@ class _Document:
 
     def _see(self, event: str, element: Element) -> None:
         if element.tag == "gpu":
-            self.open_gpu = element if event == "start" else None
-            if event == "end":
-                self.gpus.append(element)
-        elif event == "end" and self.open_gpu is None:
-            if element.tag == "driver_version":
-                self.driver = known(element.text)
-            elif element.tag == "attached_gpus":
-                self.attached = to_int(element.text, low=0, high=1024)
-            self.complete = self.complete or element.tag == "nvidia_smi_log"
+            if event == "start":
+                self._begin(element)
+            elif self._open:
+                self._last = self._open.pop()
+                self._tags.update(str(child.tag) for child in element)
+        elif event == "end" and not self._open:
+            self._head(element)
+
+    def _begin(self, element: Element) -> None:
+        if self._open:  # a device inside of a device: neither is whole
+            self.cut.update((*self._open, len(self.gpus)))
+        self._open.append(len(self.gpus))
+        self.gpus.append(element)
+
+    def _head(self, element: Element) -> None:
+        if element.tag == "driver_version":
+            self.driver = known(element.text)
+        elif element.tag == "attached_gpus":
+            self.attached = to_int(element.text, low=0, high=1024)
+        elif element.tag == "nvidia_smi_log":
+            self.complete = True
+        elif element.tag in self._tags and self._last is not None:
+            self.cut.add(self._last)  # a device's own element after its end
 
 
 def _start(captured: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from agent.protocol import Check, CheckResult
 from agent.vendors.base import EVIDENCE_CHARS
@@ -18,7 +19,7 @@ WORDS: tuple[tuple[re.Pattern[str], CheckResult, str], ...] = tuple(
         (r"\bdrain\b", FAILED, "drain-recommended"),
         (r"requires? (?:a )?reset|reset required|(?:gpu|bus) reset|reboot", FATAL, "reset-required"),
         (
-            r"(?<![a-z])err(?:or)?!|(?<![a-z])err(?![a-z])|\bunknown error\b|^\W*error\W*$",
+            r"(?<![a-z])err(?:or)?!|(?<![a-z])err(?![a-z])|unknown error|(?<![a-z.])error",
             FAILED,
             "error-state",
         ),
@@ -38,6 +39,7 @@ CODES: dict[str, CheckResult] = {
 _SEVERITY = {CheckResult.OK: 0, UNKNOWN: 1, FAILED: 2, FATAL: 3}
 
 
+@lru_cache(maxsize=4096)
 def judge_text(text: str) -> tuple[CheckResult, str] | None:
     """Result and code for a device's error text; None if it names no error."""
     return next(((result, code) for words, result, code in WORDS if words.search(text)), None)

@@ -22,6 +22,9 @@ _COMPLAINT = re.compile(
     r"|(?:fallen|fell) off the bus",
     re.IGNORECASE,
 )
+_WORTH_READING = re.compile(
+    r"handle|lost|respond|available|reset|off the bus|failed|couldn|mismatch|permission|corrupt", re.I
+)
 _NONE = re.compile(r"no devices (?:were )?found", re.IGNORECASE)
 _TOOL_FAULT = re.compile(
     r"nvidia-smi has failed|failed to initialize nvml|couldn't communicate with the nvidia driver"
@@ -40,7 +43,8 @@ def parse_lines(captured: str) -> Readout:
     """Devices that a complaint names by bus id or number: they are broken, not forgotten."""
     merged = Merged()
     told: list[str] = []
-    for line in captured.splitlines():
+    lines = captured.splitlines() if _WORTH_READING.search(captured) else []
+    for line in lines:
         if "NVRM" in line or not line.strip():
             continue
         if is_complaint(line):

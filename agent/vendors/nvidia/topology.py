@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-from agent.host.files import parse_count, parse_cpu_list
+from agent.host.files import parse_cpu_list
 from agent.notices import notice
 from agent.protocol import DeviceFacts, DeviceSample, Link, Vendor
-from agent.vendors.base import Reading, Readout, device_name
+from agent.vendors.base import Reading, Readout, device_name, to_int
 from agent.vendors.nvidia import states
 from agent.vendors.nvidia.look import gap
 
+MOST_NODES = 1 << 10
 _COLUMN = re.compile(r"CPU Affinity|NUMA Affinity|GPU NUMA ID|\S+")
 _GPU = re.compile(r"^GPU(\d{1,4})$")
 _KIND = re.compile(r"^(NV|PIX|PXB|PHB|NODE|SYS|SOC)(\d{0,3})$")
@@ -49,6 +50,8 @@ def parse_matrix(captured: str) -> Readout:
 
 
 def _is_header(line: str) -> bool:
+    if "GPU" not in line:
+        return False
     first = line.split()[:1]
     if not first or not _GPU.match(first[0]) or " X " in f" {line.expandtabs(1)} ":
         return False
@@ -99,7 +102,7 @@ def _reading(index: int, cells: dict[str, str], line: str) -> Reading:
     facts = DeviceFacts(
         vendor=Vendor.NVIDIA,
         index=index,
-        numa_node=parse_count(cells.get("NUMA Affinity", "")),
+        numa_node=to_int(cells.get("NUMA Affinity"), low=0, high=MOST_NODES),
         cpu_affinity=parse_cpu_list(cells.get("CPU Affinity")) or None,
     )
     name = device_name(facts)
