@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
 
 from agent.protocol import Check, CheckResult
 from controlplane.alerts.models import Severity
@@ -21,8 +24,7 @@ from inventory.wiring import UPWARD
 
 MAX_EVIDENCE = 20_000
 MAX_CHECKS = 1024
-FLAPS = 5
-FLAP_WINDOW = timedelta(hours=1)
+GOOD = (DeviceHealth.HEALTHY, DeviceHealth.RECOVERED)
 FLAPPING = "device-flapping"
 _ALERTS: dict[DeviceHealth, tuple[str, Severity]] = {
     DeviceHealth.QUARANTINED: ("device-quarantined", Severity.CRITICAL),
@@ -60,6 +62,8 @@ def thresholds_of(policy: HealthPolicy) -> Thresholds:
         good=policy.good_checks,
         unknown=policy.unknown_checks,
         auto_release=policy.auto_release,
+        flaps=policy.flaps,
+        flap_window_s=policy.flap_window_s,
     )
 
 
@@ -105,12 +109,18 @@ def observe_nothing(devices: Iterable[Device], thresholds: Thresholds, *, reason
 
 
 def apply_observations(seen: Mapping[Device, Seen], thresholds: Thresholds) -> None:
-    """Writes what changed; a row that another transaction moved meanwhile is left to the next check."""
+    """Writes what changed; a row that another transaction moved meanwhile is left to the next check.
+
+    No good check releases a device that is flapping: only a person does.
+    """
+    steady = replace(thresholds, auto_release=False)
     for device, one in seen.items():
         before = state_of(device)
-        after = step(before, one.observation, thresholds)
+        after = step(before, one.observation, steady if device.flapping else thresholds)
         if after != before and _write(device, before, after, one):
             _announce(device, before.health, after.health, one)
+            if before.health in GOOD and after.health not in GOOD:
+                _notice_flapping(device, thresholds)
 
 
 def state_of(device: Device) -> HealthState:
@@ -172,8 +182,6 @@ def _announce(device: Device, before: DeviceHealth, after: DeviceHealth, seen: S
         actor=seen.actor,
     )
     _alert(device, before, after, seen)
-    if after is DeviceHealth.SUSPECT:
-        _notice_flapping(device, now)
     if (before in TAKES_JOBS) != (after in TAKES_JOBS) or DeviceHealth.SUSPECT in (before, after):
         node_changed(device.node_id)
     else:
@@ -196,20 +204,34 @@ def _is_dissolved(device: Device, after: DeviceHealth) -> bool:
     return UPWARD.booked is None or device.pk not in UPWARD.booked([device.pk])
 
 
-def _notice_flapping(device: Device, now: datetime) -> None:
-    recent = DeviceEvent.objects.filter(
-        device=device, to_health=DeviceHealth.SUSPECT, at__gt=now - FLAP_WINDOW
-    ).count()
-    if recent >= FLAPS:
-        details = {"node": device.node_id, "index": device.index, "times": recent}
+def _notice_flapping(device: Device, thresholds: Thresholds) -> None:
+    since = clock.now() - timedelta(seconds=thresholds.flap_window_s)
+    times = _falls(since).filter(device=device).count()
+    if times < thresholds.flaps:
+        return
+    Device.objects.filter(pk=device.pk).update(flapping=True)
+    device.flapping = True
+    if device.parent_id is None:
+        details = {"node": device.node_id, "index": device.index, "times": times}
         raise_alert(FLAPPING, Severity.WARNING, subject_type="device", subject_id=device.pk, details=details)
+    node_shown(device.node_id)
 
 
-def clear_flapping(device_ids: Iterable[int], now: datetime) -> None:
-    """Ends the alert of those devices that stayed quiet for a whole window."""
-    ids = set(device_ids)
-    loud = DeviceEvent.objects.filter(
-        device__in=ids, to_health=DeviceHealth.SUSPECT, at__gt=now - FLAP_WINDOW
-    ).values_list("device_id", flat=True)
-    for device_id in ids - set(loud):
-        clear_alert(FLAPPING, subject_type="device", subject_id=device_id)
+def _falls(since: datetime) -> QuerySet[DeviceEvent]:
+    """Times at which devices left good health."""
+    return DeviceEvent.objects.filter(at__gt=since, from_health__in=GOOD).exclude(to_health__in=GOOD)
+
+
+def note_calm(thresholds: Thresholds) -> int:
+    """Devices that stayed in good health for a whole window are no longer flapping; how many. One query when there
+    is none.
+    """
+    since = clock.now() - timedelta(seconds=thresholds.flap_window_s)
+    flapping = Device.objects.filter(flapping=True)
+    calm = list(flapping.exclude(pk__in=_falls(since).values("device")).order_by("pk"))
+    for device in calm:
+        with transaction.atomic():
+            Device.objects.filter(pk=device.pk).update(flapping=False)
+            clear_alert(FLAPPING, subject_type="device", subject_id=device.pk)
+            node_shown(device.node_id)
+    return len(calm)

@@ -21,7 +21,9 @@ MAX_WARNINGS = 64
 MAX_PARAMS = 8
 MAX_NAME = 300
 # The facts whose change alone concerns people but no decision.
-UNSEEN_BY_SCHEDULING = frozenset({"arch", "os", "kernel", "mounts", "runtimes", "stored_images", "warnings"})
+UNSEEN_BY_SCHEDULING = frozenset(
+    {"arch", "os", "kernel", "mounts", "runtimes", "stored_images", "agent_labels", "warnings"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ def clean_facts(facts: Facts) -> CleanFacts:
         "reserved_cpus": cpu_ids(facts.reserved_cpus),
     }
     columns = _node_columns(cleaner, facts, cpu_count=len(cpus) or None)
+    stored["agent_labels"] = columns["labels"]
     stored["warnings"] = [*_said(facts), *cleaner.warnings][:MAX_WARNINGS]
     return CleanFacts(columns, text(facts.node_set, 100), stored, devices, links)
 

@@ -25,12 +25,16 @@ class Observation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How many equal checks in a row change the health; with `auto_release` good checks end a quarantine."""
+    """How many equal checks in a row change the health; with `auto_release` good checks end a quarantine. A device that
+    leaves good health `flaps` times within `flap_window_s` is flapping.
+    """
 
     failed: int = 3
     good: int = 5
     unknown: int = 3
     auto_release: bool = False
+    flaps: int = 5
+    flap_window_s: int = 3600
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ def apply_facts(node: Node, facts: Facts, *, digest: str, thresholds: Thresholds
 
 
 def _apply_node(node: Node, clean: CleanFacts, *, digest: str) -> bool:
-    columns = {**clean.columns, "facts_digest": digest[:128], "facts_at": clock.now()}
+    labels = {**clean.columns["labels"], **node.own_labels}
+    columns = {**clean.columns, "labels": labels, "facts_digest": digest[:128], "facts_at": clock.now()}
     if clean.node_set is not None:
         columns["node_set_id"] = NodeSet.objects.get_or_create(name=clean.node_set)[0].pk
     changed = _update(node, columns)

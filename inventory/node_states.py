@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db.models import Q
 
 from controlplane.alerts.models import Severity
@@ -93,15 +95,23 @@ def note_claim(node_id: int, *, why: str, details: dict[str, object]) -> None:
     raise_alert(CLAIM_ALERT, Severity.WARNING, subject_type="node", subject_id=node_id, details=claim)
 
 
-def set_by_operator(node: Node, state: NodeState, *, reason: str) -> bool:
+def set_by_operator(
+    node: Node, state: NodeState, *, reason: str, drain_deadline: datetime | None = None
+) -> bool:
     """What an operator wants of a node; while it is away this is only noted.
 
     False when somebody else was faster.
     """
+    node.drain_deadline = drain_deadline
     reason = text(reason, 500) or ""
     if node.state in AWAY:
         return _move(node, NodeState(node.state), reason=reason, before_silence=state)
     return _move(node, state, reason=reason)
+
+
+def finish_drain(node: Node) -> bool:
+    """Nothing runs any more on a node that is being emptied. False when it no longer is."""
+    return node.state == NodeState.DRAINING and _move(node, NodeState.MAINTENANCE, reason=node.state_reason)
 
 
 def effective_state(node: Node) -> NodeState:
@@ -116,6 +126,7 @@ def _move(node: Node, state: NodeState, *, reason: str, before_silence: str | No
         "state": state,
         "state_reason": reason,
         "state_before_silence": before_silence,
+        "drain_deadline": node.drain_deadline if NodeState.DRAINING in (state, before_silence) else None,
     }
     if state != node.state:
         columns["state_since"] = clock.now()

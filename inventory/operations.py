@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.alerts.service import clear_alert
@@ -13,13 +16,14 @@ from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
 from inventory.boots import forget_boots
 from inventory.device_health import Seen, apply_observations, thresholds_of
-from inventory.health import Observation
+from inventory.health import ON_PROBATION, Observation
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState
 from inventory.node_states import (
     DUPLICATE_ALERT,
     NOT_SIMULATED,
     RESTORED_ALERT,
     effective_state,
+    finish_drain,
     give_up,
     rest,
     set_by_operator,
@@ -35,8 +39,10 @@ _TARGETS: Mapping[str, NodeState] = {
 }
 
 
-def change_node_state(node: Node, operation: str, *, reason: str) -> Node:
-    """cordon, uncordon, drain or maintenance; a repeated operation changes nothing but the reason."""
+def change_node_state(
+    node: Node, operation: str, *, reason: str, drain_deadline: datetime | None = None
+) -> Node:
+    """cordon, uncordon, drain or maintenance; a repeated operation changes nothing but reason and deadline."""
     target = _TARGETS[operation]
     with transaction.atomic():
         locked = _locked_node(node)
@@ -45,8 +51,29 @@ def change_node_state(node: Node, operation: str, *, reason: str) -> Node:
             raise Problem(409, "node-quarantined", message=_("Release the node from quarantine first."))
         if standing == NodeState.ENROLLED:
             raise Problem(409, "node-never-reported", message=_("The node has not reported yet."))
-        if (standing, locked.state_reason) != (target, reason):
-            set_by_operator(locked, target, reason=reason)
+        if (standing, locked.state_reason, locked.drain_deadline) != (target, reason, drain_deadline):
+            set_by_operator(locked, target, reason=reason, drain_deadline=drain_deadline)
+    return locked
+
+
+def finish_drains(*, busy: QuerySet[Any, Any]) -> int:
+    """Nodes that are emptied and not among the `busy` ones (their ids) are in maintenance; how many."""
+    empty = Node.objects.filter(state=NodeState.DRAINING).exclude(pk__in=busy).order_by("pk")
+    finished = 0
+    for node in empty:
+        with transaction.atomic():
+            finished += finish_drain(_locked_node(node))
+    return finished
+
+
+def label_node(node: Node, labels: Mapping[str, str]) -> Node:
+    """Sets the labels that operators give a node, all of them; they stand over those that its agent reports."""
+    with transaction.atomic():
+        locked = _locked_node(node)
+        effective = {**locked.facts.get("agent_labels", {}), **labels}
+        if (locked.own_labels, locked.labels) != (labels, effective):
+            Node.objects.filter(pk=node.pk).update(own_labels=dict(labels), labels=effective)
+            node_changed(node.pk)
     return locked
 
 
@@ -123,13 +150,34 @@ def release_device(device: Device, *, reason: str, actor: str) -> Device:
     """Takes a recovered device back into service."""
     thresholds = thresholds_of(active_policy().health)
     with transaction.atomic():
-        locked = Device.objects.select_for_update().get(pk=device.pk)
-        if locked.health != DeviceHealth.RECOVERED:
-            raise Problem(
-                409,
-                "device-not-recovered",
-                message=_("Only a recovered device can be released; this one is %(health)s."),
-                params={"health": locked.health},
-            )
-        apply_observations({locked: Seen(Observation.RELEASED, reason, actor=actor)}, thresholds)
+        rows = Device.objects.select_for_update(no_key=True, of=("self",)).order_by("pk")
+        family = rows.filter(pk__in=[device.pk, device.parent_id]) | rows.filter(parent=device.pk)
+        found = {row.pk: row for row in family}
+        locked = found[device.pk]
+        _check_releasable(locked, found.get(locked.parent_id or 0))
+        # With a device go its slices, which stood in quarantine because of it.
+        freed = [row for row in found.values() if device.pk in (row.pk, row.parent_id)]
+        freed = [row for row in freed if row.health == DeviceHealth.RECOVERED]
+        released = Seen(Observation.RELEASED, reason, actor=actor)
+        apply_observations(dict.fromkeys(freed, released), thresholds)
+        if UPWARD.readmit is not None:
+            # Afterwards, since jobs are locked before devices.
+            transaction.on_commit(partial(UPWARD.readmit, [row.pk for row in freed]))
     return locked
+
+
+def _check_releasable(device: Device, parent: Device | None) -> None:
+    if device.health != DeviceHealth.RECOVERED:
+        raise Problem(
+            409,
+            "device-not-recovered",
+            message=_("Only a recovered device can be released; this one is %(health)s."),
+            params={"health": device.health},
+        )
+    if parent is not None and parent.health in ON_PROBATION:
+        raise Problem(
+            409,
+            "release-the-whole",
+            message=_("This slice stands as its device does: release device %(device)s."),
+            params={"device": parent.pk},
+        )

@@ -78,6 +78,9 @@ def probe(policy: HealthPolicy) -> Probed:
     if not mass:
         lost = sum(_lose_node(one.contact) for one in overdue if one.counted >= lost_after)
     unchecked = _count_missing_checks(silences, now, policy, silent_after)
+    device_health.note_calm(device_health.thresholds_of(policy))
+    if UPWARD.look_around is not None:
+        UPWARD.look_around()
     if beat.pruned_at is None or now - beat.pruned_at > PRUNE_EVERY:
         _prune(now)
     return Probed(silent=silent, lost=lost, mass=mass, unchecked=unchecked)
@@ -181,10 +184,6 @@ def _prune(now: datetime) -> None:
     EnrolmentToken.objects.filter(expires_at__lt=now - KEEP_HISTORY).delete()
     _forget_dissolved(now)
     _clear_old_claims(now)
-    flapping = Alert.objects.filter(code=device_health.FLAPPING, cleared_at=None).values_list(
-        "subject_id", flat=True
-    )
-    device_health.clear_flapping([int(subject) for subject in flapping], now)
 
 
 def _forget_dissolved(now: datetime) -> None:

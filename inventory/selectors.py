@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from controlplane.accounts.models import User
 from controlplane.base.problems import Text
 from inventory import catalogue
-from inventory.models import Device, DeviceHealth, DeviceLink, Node
+from inventory.models import Device, DeviceEvent, DeviceHealth, DeviceLink, Node
 from inventory.node_states import NOT_SIMULATED
 from inventory.warnings import warning_text
 from inventory.wiring import UPWARD
@@ -31,6 +31,7 @@ _SUMMARY_COLUMNS = (
     "simulated",
     "agent_version",
     "labels",
+    "drain_deadline",
 )
 _DEVICE_COLUMNS = (
     "id",
@@ -108,9 +109,11 @@ def node_summary(node: Node) -> dict[str, Any]:
 def _contact_part(node: Node) -> dict[str, Any]:
     contact = getattr(node, "contact", None)
     offset_us = contact.clock_offset_us if contact else None
+    uncertainty_us = contact.clock_uncertainty_us if contact else None
     return {
         "last_report_at": contact.received_at if contact else None,
         "clock_offset_ms": None if offset_us is None else offset_us / 1000,
+        "clock_uncertainty_ms": None if uncertainty_us is None else uncertainty_us / 1000,
     }
 
 
@@ -126,6 +129,7 @@ def node_detail(node_id: int, user: User) -> dict[str, Any] | None:
         **node_summary(node),
         **_facts_part(node, by_cpu),
         "devices": device_documents(device_rows(node=node_id).order_by(*BY_PLACE), user),
+        "own_labels": node.own_labels,
         "links": [_link(link) for link in links],
         "reading": _reading(node, _HOST_READING_COLUMNS),
         "booked": bookings.get("booked", {"cores": 0, "memory_mib": 0}),
@@ -141,7 +145,7 @@ def _facts_part(node: Node, by_cpu: Mapping[int, Mapping[str, Any]]) -> dict[str
         {**cpu, "reserved": cpu["id"] in reserved, **by_cpu.get(cpu["id"], nobody)}
         for cpu in facts.get("cpus", [])
     ]
-    lists = ("numa", "mounts", "runtimes", "images", "datasets")
+    lists = ("numa", "mounts", "runtimes", "images", "stored_images", "datasets")
     texts = ("arch", "os", "kernel")
     return {
         "cpus": cpus,
@@ -202,3 +206,20 @@ def _device(device: Device, bookings: Mapping[str, Any]) -> dict[str, Any]:
 def _reading(row: Node | Device, columns: Sequence[str]) -> dict[str, Any] | None:
     reading = getattr(row, "reading", None)
     return None if reading is None else {name: getattr(reading, name) for name in columns}
+
+
+def device_events(device_id: int) -> QuerySet[DeviceEvent]:
+    """All changes of a device's health."""
+    return DeviceEvent.objects.filter(device=device_id)
+
+
+def link_rows(
+    *, node: int | None = None, device: int | None = None, kind: str | None = None
+) -> QuerySet[DeviceLink]:
+    """Links for a list."""
+    rows = DeviceLink.objects.all()
+    if node is not None:
+        rows = rows.filter(node=node)
+    if device is not None:
+        rows = rows.filter(Q(first=device) | Q(second=device))
+    return rows if kind is None else rows.filter(kind=kind)

@@ -28,6 +28,8 @@ class Ending(StrEnum):
     TIME_LIMIT = "time-limit"
     LOST_PROCESS = "lost-process"
     NODE_LOST = "node-lost"
+    DEVICE_FAILED = "device-failed"
+    DRAINED = "drained"
 
 
 class Next(StrEnum):
@@ -51,7 +53,7 @@ class Budget(StrEnum):
 # What the job itself did wrong is tried again as often as its owner allows; what befell it is tried again on
 # the house, within a bound.
 OWN_FAULTS = frozenset({Ending.EXIT_CODE, Ending.SIGNAL, Ending.START_FAILED})
-MISHAPS = frozenset({Ending.LOST_PROCESS, Ending.NODE_LOST})
+MISHAPS = frozenset({Ending.LOST_PROCESS, Ending.NODE_LOST, Ending.DEVICE_FAILED, Ending.DRAINED})
 MOST_REQUEUES = 5
 
 

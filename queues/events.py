@@ -22,12 +22,26 @@ TEXTS: Mapping[str, str | Promise] = {
     "time-limit": _("Reached its time limit and was stopped."),
     "lost-process": _("Its process was gone, and nobody saw it end."),
     "node-lost": _("Its node stopped reporting and was given up."),
+    "device-failing": _(
+        "Device %(index)s of %(node_name)s failed for good (%(reason)s): it is stopped there."
+    ),
+    "device-failed": _("A device that it ran on failed for good; it is not placed on that one again."),
+    "device-missing": _(
+        "Device %(index)s of %(node_name)s is no longer reported. What is booked of it stays booked, and it runs on as "
+        "long as it can."
+    ),
+    "device-shrank": _(
+        "Device %(index)s of %(node_name)s has only %(memory_mib)s MiB now, less than what is booked of it."
+    ),
+    "draining": _("Its node is being emptied and the deadline has passed: it is stopped there."),
+    "drained": _("Its node was emptied for maintenance."),
     "late-answer": _("An answer of an earlier attempt arrived late and changed nothing."),
 }
 UNKNOWN_CODE = _("Ended by itself; its exit code is unknown.")
 AGAIN = _("It waits again as a new attempt.")
 FINAL = _("It is not tried again.")
-AFTER_FAULT = frozenset({"exit-code", "signal", "start-failed", "lost-process", "node-lost"})
+MISHAPS = frozenset({"lost-process", "node-lost", "device-failed", "drained"})
+AFTER_FAULT = MISHAPS | {"exit-code", "signal", "start-failed"}
 
 
 def event_text(event: JobEvent) -> str:
@@ -41,4 +55,4 @@ def event_text(event: JobEvent) -> str:
         return text
     if event.to_status == JobStatus.PENDING:
         return f"{text} {AGAIN}"
-    return f"{text} {FINAL}" if event.code in ("lost-process", "node-lost") else text
+    return f"{text} {FINAL}" if event.code in MISHAPS else text

@@ -5,7 +5,7 @@ Callers hold the job's row locked (`lock_jobs`) and lock in the order job, place
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -35,7 +35,9 @@ class Exit:
 
 @dataclass(frozen=True)
 class Progress:
-    """What the system reached with one attempt. Waits are those of the step just done, in milliseconds."""
+    """What the system reached with one attempt. Waits are those of the step just done, in milliseconds. No later
+    attempt is placed on `failed_devices`.
+    """
 
     stage: Stage
     attempt: int
@@ -45,6 +47,7 @@ class Progress:
     image_pull_ms: int = 0
     start_ms: int = 0
     exit: Exit | None = None
+    failed_devices: tuple[int, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -113,6 +116,20 @@ def cancel(job: Job, *, actor: str) -> bool:
     return _move(job, Next.CANCELLED, changes, Cause("cancelled", now, actor=actor))
 
 
+def readmit(device_ids: Collection[int]) -> int:
+    """Devices that failed under jobs are in service again: those of the jobs that still wait may have them."""
+    waiting = Job.objects.filter(status=JobStatus.PENDING).exclude(excluded_devices=[])
+    affected = [job.pk for job in waiting if set(job.excluded_devices) & set(device_ids)]
+    with transaction.atomic():
+        jobs = [job for job in lock_jobs(affected).values() if job.status == JobStatus.PENDING]
+        for job in jobs:
+            left = [device for device in job.excluded_devices if device not in device_ids]
+            shape = _shape(job, job.previous_nodes, left)
+            Job.objects.filter(pk=job.pk).update(excluded_devices=left, shape=shape)
+        after_commit(Topic.CYCLE_WAKE)
+    return len(jobs)
+
+
 def remark(job: Job, code: str, details: Mapping[str, Any]) -> None:
     """An event that changes nothing."""
     status = JobStatus(job.status)
@@ -125,6 +142,7 @@ def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
     previous = [node for node in job.previous_nodes if node != progress.node]
     if progress.node is not None:
         previous = [*previous, progress.node][-MOST_PREVIOUS_NODES:]
+    excluded = sorted({*job.excluded_devices, *progress.failed_devices})
     changes: dict[str, Any] = {
         budget: F(budget) - 1,
         "attempt": job.attempt + 1,
@@ -133,13 +151,14 @@ def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
         "image_pull_ms": F("image_pull_ms") + progress.image_pull_ms,
         "start_ms": F("start_ms") + progress.start_ms,
         "previous_nodes": previous,
-        "shape": _shape(job, previous),
+        "excluded_devices": excluded,
+        "shape": _shape(job, previous, excluded),
     }
     return _move(job, derived.status, changes, Cause(derived.code, now, _details(progress)))
 
 
-def _shape(job: Job, previous_nodes: list[int]) -> str:
-    avoidance = Avoidance(job.excluded_nodes, job.excluded_devices, previous_nodes)
+def _shape(job: Job, previous_nodes: list[int], excluded_devices: list[int]) -> str:
+    avoidance = Avoidance(job.excluded_nodes, excluded_devices, previous_nodes)
     return shape_key(decode_spec(job.spec), queue=job.queue_id, team=job.team_id, avoidance=avoidance)
 
 

@@ -12,6 +12,7 @@ from queues.derive import Ending, Stage
 from queues.lifecycle import Exit, Progress
 from scheduling.backends.agent import bump_epoch
 from scheduling.bookings import locked_live, set_free
+from scheduling.evacuation import failed_devices
 from scheduling.models import LIVE_PHASES, Phase, Placement
 
 NODE_LOST_TEXT = "The node stopped reporting."
@@ -37,6 +38,7 @@ def declare_lost(node_id: int) -> int:
         bump_epoch([node_id])
         if not Node.objects.filter(pk=node_id, state=NodeState.LOST).exists():
             return 0
+        failed = {placement.pk: failed_devices(placement) for placement in placements}
         for placement in placements:
             _give_up(placement)
             lifecycle.follow(
@@ -46,6 +48,7 @@ def declare_lost(node_id: int) -> int:
                     attempt=placement.attempt,
                     node=node_id,
                     exit=Exit(Ending.NODE_LOST, message=NODE_LOST_TEXT),
+                    failed_devices=failed[placement.pk],
                     details={"placement": placement.pk},
                 ),
             )

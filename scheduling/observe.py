@@ -5,6 +5,7 @@ answers change nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,6 +22,8 @@ from queues.lifecycle import Exit, Progress
 from queues.models import Job, JobEvent
 from scheduling.backends.agent import bump_epoch
 from scheduling.bookings import locked_live, set_free
+from scheduling.evacuation import ENDINGS as OUR_ENDINGS
+from scheduling.evacuation import failed_devices
 from scheduling.models import LIVE_PHASES, Phase, Placement
 
 # Phases only move forward; CHECKPOINTING goes back to RUNNING by the server's decision alone, never by a report.
@@ -135,7 +138,8 @@ def _follow_start(placement: Placement, job: Job) -> None:
 def _end(placement: Placement, job: Job, task: TaskState) -> bool:
     """Close a placement for good: exit facts, free bookings, and what follows for the job, in one transaction."""
     now = clock.now()
-    exit_ = _exit(task)
+    failed = failed_devices(placement)
+    exit_ = _excused(_exit(task), placement, failed)
     changes = {
         "phase": Phase.RELEASED,
         "ended_at": now,
@@ -158,10 +162,20 @@ def _end(placement: Placement, job: Job, task: TaskState) -> bool:
         start_ms=start_ms,
         ended_at=_ended_at(placement, task, now),
         exit=exit_,
+        failed_devices=failed,
         details={"placement": placement.pk},
     )
     lifecycle.follow(job, progress)
     return True
+
+
+def _excused(exit_: Exit, placement: Placement, failed: Sequence[int]) -> Exit:
+    """What ended because we stopped it, or on a device that failed for good, did nothing wrong itself."""
+    if exit_.ending in (Ending.SUCCESS, Ending.TIME_LIMIT):
+        return exit_
+    ours = OUR_ENDINGS.get(placement.stop_reason)
+    ending = Ending.DEVICE_FAILED if failed and ours is None else ours
+    return exit_ if ending is None else replace(exit_, ending=ending)
 
 
 def _exit(task: TaskState) -> Exit:

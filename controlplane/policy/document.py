@@ -120,6 +120,8 @@ class Health(Section, frozen=True):
     unknown_checks: Positive
     good_checks: Positive
     auto_release: bool
+    flaps: Positive
+    flap_window_s: Positive
     silent_after_s: Positive
     lost_after_s: Positive
     mass_silence_percent: Percent

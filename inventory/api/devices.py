@@ -14,12 +14,22 @@ from controlplane.accounts import audit
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import Action, permission_for
 from controlplane.accounts.scoping import signed_in
-from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
+from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page, page_of, read_body, read_query
 from controlplane.base.problems import not_found
 from inventory import operations
-from inventory.api.serializers import DeviceQuerySerializer, DeviceSerializer, ReasonSerializer
+from inventory.api.serializers import (
+    DeviceEventSerializer,
+    DeviceModelQuerySerializer,
+    DeviceModelsSerializer,
+    DeviceQuerySerializer,
+    DeviceSerializer,
+    LinkQuerySerializer,
+    NodeLinkSerializer,
+    ReasonSerializer,
+)
+from inventory.device_models import device_models
 from inventory.models import Device
-from inventory.selectors import device_documents, device_rows
+from inventory.selectors import device_documents, device_events, device_rows, link_rows
 
 
 class DevicesView(APIView):
@@ -56,6 +66,50 @@ def _document(device_id: int, user: User) -> dict[str, Any]:
     if not documents:
         raise not_found()
     return dict(DeviceSerializer(documents[0]).data)
+
+
+class DeviceEventsView(APIView):
+    """How a device's health changed, newest first."""
+
+    permission_classes = [permission_for(Action.NODE_READ)]
+
+    @extend_schema(
+        operation_id="device_events", parameters=PAGE_PARAMETERS, responses=page_of(DeviceEventSerializer)
+    )
+    def get(self, request: Request, device_id: int) -> Response:
+        if not Device.objects.filter(pk=device_id).exists():
+            raise not_found()
+        return page(request, device_events(device_id), serializer=DeviceEventSerializer)
+
+
+class LinksView(APIView):
+    """Links between devices, oldest first."""
+
+    permission_classes = [permission_for(Action.NODE_READ)]
+
+    @extend_schema(
+        operation_id="links",
+        parameters=[LinkQuerySerializer, *PAGE_PARAMETERS],
+        responses=page_of(NodeLinkSerializer),
+    )
+    def get(self, request: Request) -> Response:
+        rows = link_rows(**read_query(request, LinkQuerySerializer, paged=True))
+        return page(request, rows, serializer=NodeLinkSerializer, ordering="id")
+
+
+class DeviceModelsView(APIView):
+    """All device models that are known or here; few enough for one answer."""
+
+    permission_classes = [permission_for(Action.NODE_READ)]
+
+    @extend_schema(
+        operation_id="device_models",
+        parameters=[DeviceModelQuerySerializer],
+        responses=DeviceModelsSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        found = device_models(**read_query(request, DeviceModelQuerySerializer))
+        return Response(DeviceModelsSerializer({"results": found}).data)
 
 
 class _DeviceOperationView(APIView):

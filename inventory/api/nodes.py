@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -18,12 +18,15 @@ from rest_framework.views import APIView
 from controlplane.accounts import audit
 from controlplane.accounts.permissions import Action, permission_for, require
 from controlplane.accounts.scoping import signed_in
+from controlplane.base import clock
 from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
 from controlplane.base.problems import Fault, invalid, not_found
 from inventory import operations
 from inventory.api.serializers import (
+    DrainSerializer,
     EnrolmentTokenMakeSerializer,
     EnrolmentTokenSerializer,
+    LabelsSerializer,
     NodeQuerySerializer,
     NodeSerializer,
     NodeSummarySerializer,
@@ -74,36 +77,77 @@ OPERATIONS: Mapping[str, Callable[..., Node]] = {
 ACTIONS: Mapping[str, Action] = {"obey": Action.NODE_OBEY}
 
 
+BODIES: Mapping[str, type[ReasonSerializer]] = {"drain": DrainSerializer}
+
+
 class _NodeOperationView(APIView):
     """One operation; the answer is the node as it now stands."""
 
     operation = ""
 
     def post(self, request: Request, node_id: int) -> Response:
-        reason = read_body(request, ReasonSerializer)["reason"]
-        node = Node.objects.filter(pk=node_id).first()
-        if node is None:
-            raise not_found()
+        body = read_body(request, BODIES.get(self.operation, ReasonSerializer))
+        node = _found(node_id)
         with transaction.atomic():
-            OPERATIONS.get(self.operation, self._change_state)(node, reason=reason)
-            audit.record(
-                request, f"node-{self.operation}", target=node, details={"name": node.name, "reason": reason}
-            )
-        return Response(NodeSummarySerializer(node_summary(node_rows().get(pk=node_id))).data)
+            operate: Callable[..., Node] = OPERATIONS.get(self.operation, self._change_state)
+            operate(node, **_as_options(body))
+            audit.record(request, f"node-{self.operation}", target=node, details=_as_details(node, body))
+        return _summary(node_id)
 
-    def _change_state(self, node: Node, *, reason: str) -> Node:
-        return operations.change_node_state(node, self.operation, reason=reason)
+    def _change_state(self, node: Node, **options: Any) -> Node:
+        return operations.change_node_state(node, self.operation, **options)
+
+
+def _as_options(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of an operation in the words of the function that does it."""
+    options = {"reason": body["reason"]}
+    deadline: datetime | None = body.get("deadline")
+    if deadline is not None and deadline <= clock.now():
+        raise invalid("deadline", Fault.INVALID, message=_("The deadline must lie in the future."))
+    return options | ({"drain_deadline": deadline} if "deadline" in body else {})
+
+
+def _as_details(node: Node, body: Mapping[str, Any]) -> dict[str, Any]:
+    deadline: datetime | None = body.get("deadline")
+    given = {} if deadline is None else {"deadline": deadline.isoformat()}
+    return {"name": node.name, "reason": body["reason"], **given}
+
+
+def _found(node_id: int) -> Node:
+    node = Node.objects.filter(pk=node_id).first()
+    if node is None:
+        raise not_found()
+    return node
+
+
+def _summary(node_id: int) -> Response:
+    return Response(NodeSummarySerializer(node_summary(node_rows().get(pk=node_id))).data)
 
 
 def node_operation_view(operation: str) -> type[APIView]:
     """The view of cordon, uncordon, drain, maintenance, release or obey."""
-    described = extend_schema(
-        operation_id=f"node_{operation}", request=ReasonSerializer, responses=NodeSummarySerializer
-    )
+    body = BODIES.get(operation, ReasonSerializer)
+    described = extend_schema(operation_id=f"node_{operation}", request=body, responses=NodeSummarySerializer)
     permission = permission_for(ACTIONS.get(operation, Action.NODE_OPERATE))
     members = {"operation": operation, "permission_classes": [permission]}
     view = type(f"Node{operation.title()}View", (_NodeOperationView,), members)
     return extend_schema_view(post=described)(view)
+
+
+class NodeLabelsView(APIView):
+    """The labels that operators give a node."""
+
+    permission_classes = [permission_for(Action.NODE_OPERATE)]
+
+    @extend_schema(operation_id="node_labels", request=LabelsSerializer, responses=NodeSummarySerializer)
+    def put(self, request: Request, node_id: int) -> Response:
+        body = read_body(request, LabelsSerializer)
+        node = _found(node_id)
+        with transaction.atomic():
+            operations.label_node(node, body["labels"])
+            details = {"before": node.own_labels, "after": body["labels"], "reason": body["reason"]}
+            audit.record(request, "node-labels", target=node, details={"name": node.name, **details})
+        return _summary(node_id)
 
 
 class EnrolmentTokensView(APIView):

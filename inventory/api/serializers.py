@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from agent.protocol import Vendor
 from controlplane.base.api import StrictSerializer
 from inventory.models import DeviceHealth, NodeState
 
+LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?", re.ASCII)
+MAX_LABELS = 64
 VENDORS = [(vendor.value, vendor.value) for vendor in Vendor]
 
 
@@ -25,8 +30,10 @@ class NodeSummarySerializer(serializers.Serializer):
     memory_mib = serializers.IntegerField(allow_null=True)
     devices = serializers.IntegerField()
     device_models = serializers.ListField(child=serializers.CharField())
+    drain_deadline = serializers.DateTimeField(allow_null=True)
     last_report_at = serializers.DateTimeField(allow_null=True)
     clock_offset_ms = serializers.FloatField(allow_null=True)
+    clock_uncertainty_ms = serializers.FloatField(allow_null=True)
     observe_only = serializers.BooleanField()
     isolates_users = serializers.BooleanField()
     simulated = serializers.BooleanField()
@@ -194,6 +201,14 @@ class NodePlacementSerializer(serializers.Serializer):
     slices = SliceSerializer(many=True)
 
 
+class StoredImageSerializer(serializers.Serializer):
+    """A container image that is on the node."""
+
+    name = serializers.CharField()
+    digest = serializers.CharField(allow_null=True)
+    size_mib = serializers.IntegerField(allow_null=True)
+
+
 class NodeSerializer(NodeSummarySerializer):
     """Everything about one node; here `devices` are the devices themselves."""
 
@@ -207,6 +222,8 @@ class NodeSerializer(NodeSummarySerializer):
     devices = DeviceSerializer(many=True)  # type: ignore[assignment]
     links = LinkSerializer(many=True)
     images = serializers.ListField(child=serializers.CharField())
+    stored_images = StoredImageSerializer(many=True)
+    own_labels = serializers.DictField(child=serializers.CharField())
     datasets = serializers.ListField(child=serializers.CharField())
     reading = NodeReadingSerializer(allow_null=True)
     booked = NodeBookedSerializer()
@@ -235,6 +252,84 @@ class ReasonSerializer(StrictSerializer):
     """Why an operator does something."""
 
     reason = serializers.CharField(max_length=500, allow_blank=True, default="")
+
+
+class DrainSerializer(ReasonSerializer):
+    """Without a `deadline` running jobs may finish; what still runs then is moved."""
+
+    deadline = serializers.DateTimeField(required=False, allow_null=True, default=None)
+
+
+class LabelsSerializer(ReasonSerializer):
+    """All labels that operators give a node; they stand over those that its agent reports."""
+
+    labels = serializers.DictField(child=serializers.CharField(max_length=300, allow_blank=True))
+
+    def validate_labels(self, labels: dict[str, str]) -> dict[str, str]:
+        wrong = next((name for name in labels if not LABEL.fullmatch(name)), None)
+        if wrong is not None:
+            raise serializers.ValidationError(
+                _('"%(key)s" is no name of a label: letters, digits and . _ / - only.') % {"key": wrong}
+            )
+        if len(labels) > MAX_LABELS:
+            raise serializers.ValidationError(_("At most %(limit)s labels.") % {"limit": MAX_LABELS})
+        return labels
+
+
+class DeviceEventSerializer(serializers.Serializer):
+    """One change of a device's health with its cause and the raw evidence; `actor` is the person behind it, if any."""
+
+    id = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    from_health = serializers.ChoiceField(choices=DeviceHealth.choices)
+    to_health = serializers.ChoiceField(choices=DeviceHealth.choices)
+    reason = serializers.CharField(allow_blank=True)
+    evidence = serializers.CharField(allow_blank=True)
+    actor = serializers.CharField(allow_blank=True)
+
+
+class LinkQuerySerializer(StrictSerializer):
+    """Filters of links; `device` finds those at either end."""
+
+    node = serializers.IntegerField(min_value=1, required=False)
+    device = serializers.IntegerField(min_value=1, required=False)
+    kind = serializers.CharField(max_length=20, required=False)
+
+
+class NodeLinkSerializer(LinkSerializer):
+    """A link with its node."""
+
+    id = serializers.IntegerField()
+    node = serializers.IntegerField(source="node_id")
+    a = serializers.IntegerField(source="first_id")
+    b = serializers.IntegerField(source="second_id")
+
+
+class DeviceModelQuerySerializer(StrictSerializer):
+    """Filters of models; `present` keeps those of which the cluster has devices."""
+
+    vendor = serializers.ChoiceField(choices=VENDORS, required=False)
+    present = serializers.BooleanField(required=False, default=False)
+
+
+class DeviceModelSerializer(CatalogueSerializer):
+    """One model of the catalogue, or (without a `source`) one that only devices here tell of, with what these report.
+
+    `names` are what drivers call it; `devices` counts those of the cluster, slices left out.
+    """
+
+    vendor = serializers.ChoiceField(choices=VENDORS)
+    names = serializers.ListField(child=serializers.CharField())
+    memory_mib = serializers.IntegerField(allow_null=True)
+    compute_units = serializers.IntegerField(allow_null=True)
+    source = serializers.CharField(allow_null=True)
+    devices = serializers.IntegerField()
+
+
+class DeviceModelsSerializer(serializers.Serializer):
+    """All models, by vendor and name."""
+
+    results = DeviceModelSerializer(many=True)
 
 
 class EnrolmentTokenMakeSerializer(StrictSerializer):

@@ -2,8 +2,21 @@
 
 from django.urls import path
 
-from inventory.api.devices import DevicesView, DeviceView, device_operation_view
-from inventory.api.nodes import EnrolmentTokensView, NodesView, NodeView, node_operation_view
+from inventory.api.devices import (
+    DeviceEventsView,
+    DeviceModelsView,
+    DevicesView,
+    DeviceView,
+    LinksView,
+    device_operation_view,
+)
+from inventory.api.nodes import (
+    EnrolmentTokensView,
+    NodeLabelsView,
+    NodesView,
+    NodeView,
+    node_operation_view,
+)
 from inventory.api.readings import DeviceReadingsView, GroupsReadingsView, NodeReadingsView, ReadingsView
 
 NODE_OPERATIONS = ("cordon", "uncordon", "drain", "maintenance", "release", "obey")
@@ -13,10 +26,14 @@ urlpatterns = [
     path("nodes", NodesView.as_view()),
     path("nodes/<int:node_id>", NodeView.as_view()),
     *(path(f"nodes/<int:node_id>/{name}", node_operation_view(name).as_view()) for name in NODE_OPERATIONS),
+    path("nodes/<int:node_id>/labels", NodeLabelsView.as_view()),
     path("nodes/<int:node_id>/readings", NodeReadingsView.as_view()),
     path("devices", DevicesView.as_view()),
     path("devices/<int:device_id>", DeviceView.as_view()),
     path("devices/<int:device_id>/readings", DeviceReadingsView.as_view()),
+    path("devices/<int:device_id>/events", DeviceEventsView.as_view()),
+    path("device-models", DeviceModelsView.as_view()),
+    path("links", LinksView.as_view()),
     path("readings", ReadingsView.as_view()),
     path("readings/groups", GroupsReadingsView.as_view()),
     *(

@@ -22,6 +22,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: list[str]
     source: str
     memory_mib: int | None = None
+    compute_units: int | None = None
     tdp_w: int | None = None
     tflops: dict[str, float] = {}
     interconnect: str | None = None

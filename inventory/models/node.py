@@ -30,7 +30,9 @@ class NodeSet(models.Model):
 class Node(models.Model):
     """One machine, known by its machine id. `facts` is agent.protocol.Facts as JSON without devices and links.
 
-    `revision` grows with every change that scheduling may see; heartbeats and readings never touch this row.
+    `revision` grows with every change that scheduling may see; heartbeats and readings never touch this row. `labels`
+    are those of the agent (in `facts`: `agent_labels`) with `own_labels`, which operators set, over them. What still
+    runs at `drain_deadline` on a draining node is moved.
     """
 
     machine_id = models.CharField(max_length=128, unique=True)
@@ -38,9 +40,11 @@ class Node(models.Model):
     state = models.CharField(max_length=12, choices=NodeState, default=NodeState.ENROLLED)
     state_reason = models.CharField(max_length=500, blank=True)
     state_since = models.DateTimeField(default=clock.now)
+    drain_deadline = models.DateTimeField(null=True)
     state_before_silence = models.CharField(max_length=12, choices=NodeState, null=True)
     node_set = models.ForeignKey(NodeSet, null=True, on_delete=models.SET_NULL, related_name="nodes")
     labels = models.JSONField(default=dict)
+    own_labels = models.JSONField(default=dict)
     observe_only = models.BooleanField(default=False)
     isolates_users = models.BooleanField(default=False)
     simulated = models.BooleanField(default=False)

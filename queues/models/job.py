@@ -49,6 +49,8 @@ class ExitClass(models.TextChoices):
     TIME_LIMIT = "time-limit"
     CANCELLED = "cancelled"
     NODE_LOST = "node-lost"
+    DEVICE_FAILED = "device-failed"
+    DRAINED = "drained"
     LOST_PROCESS = "lost-process"
 
 

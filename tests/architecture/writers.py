@@ -20,7 +20,7 @@ class Fact:
 
 FACTS = (
     Fact("Job", "status", ("queues/lifecycle.py",)),
-    Fact("Placement", "phase", ("scheduling/observe.py", "scheduling/losses.py")),
+    Fact("Placement", "phase", ("scheduling/observe.py", "scheduling/losses.py", "scheduling/evacuation.py")),
     Fact("Device", "health", ("inventory/device_health.py",)),
     Fact("Node", "state", ("inventory/node_states.py",)),
 )

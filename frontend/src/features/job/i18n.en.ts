@@ -103,6 +103,8 @@ export default {
     "start-failed": "It failed: the program could not be started.",
     "time-limit": "It failed: it ran longer than its time limit.",
     "node-lost": "It failed: its node was lost and no retry was left.",
+    "device-failed": "It failed: its device failed for good and no retry was left.",
+    drained: "It failed: its node was emptied and no retry was left.",
     "lost-process": "It failed: its process was gone when the agent came back.",
     unknown: "It failed; how is not known.",
     ranFor: "It ran for {{time}}.",

@@ -98,6 +98,8 @@ export default {
     "start-failed": "作业失败：程序无法启动。",
     "time-limit": "作业失败：运行超过时限。",
     "node-lost": "作业失败：所在节点丢失，且没有剩余重试次数。",
+    "device-failed": "作业失败：所用设备发生致命故障，且没有剩余重试次数。",
+    drained: "作业失败：所在节点被排空，且没有剩余重试次数。",
     "lost-process": "作业失败：代理恢复时其进程已不存在。",
     unknown: "作业失败，原因未知。",
     ranFor: "运行了 {{time}}。",

@@ -15,6 +15,6 @@ export default {
   cancelOne: "Cancel {{job}}",
   ended: {
     "exit-code": "exit code {{code}}", signal: "signal {{signal}}", "start-failed": "could not be started", "time-limit": "over its time limit",
-    "node-lost": "node lost", "lost-process": "process lost", unknown: "ended in an unknown way",
+    "node-lost": "node lost", "device-failed": "device failed", drained: "node emptied", "lost-process": "process lost", unknown: "ended in an unknown way",
   },
 };

@@ -15,6 +15,6 @@ export default {
   cancelOne: "取消 {{job}}",
   ended: {
     "exit-code": "退出码 {{code}}", signal: "信号 {{signal}}", "start-failed": "无法启动", "time-limit": "超过时限",
-    "node-lost": "节点丢失", "lost-process": "进程丢失", unknown: "以未知方式结束",
+    "node-lost": "节点丢失", "device-failed": "设备故障", drained: "节点已排空", "lost-process": "进程丢失", unknown: "以未知方式结束",
   },
 };

@@ -1,0 +1,137 @@
+"""Takes jobs off devices that failed for good and off nodes that are being emptied, and tells the owners of jobs whose
+devices left or shrank. Each look is harmless when repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
+
+from controlplane.base import clock
+from controlplane.base.tx import Topic, after_commit
+from inventory.models import DeviceHealth, NodeState
+from inventory.operations import finish_drains
+from queues import lifecycle
+from queues.derive import Ending
+from queues.models import Job, JobEvent
+from scheduling.backends.agent import bump_epoch
+from scheduling.bookings import locked_live
+from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
+
+DEVICE_FAILED = "device-failed"
+DRAINED = "drained"
+# Why the server stopped a placement, as the ending that its job then has.
+ENDINGS: Mapping[str, Ending] = {DEVICE_FAILED: Ending.DEVICE_FAILED, DRAINED: Ending.DRAINED}
+MOVABLE = tuple(phase for phase in LIVE_PHASES if phase != Phase.STOPPING)
+FAILED = Q(device__fatal=True) | Q(device__parent__fatal=True)
+MISSING = Q(device__health=DeviceHealth.MISSING)
+
+
+@dataclass(frozen=True)
+class _Move:
+    """Why placements must go: what is noted on them, and the event that their owners read."""
+
+    stop_reason: str
+    event: str
+    details: Callable[[Placement], dict[str, Any]]
+
+
+def look_around() -> int:
+    """All that is to do; the number of placements that were told to stop."""
+    stopped = move_off_failed_devices() + move_off_drained_nodes()
+    finish_drains(busy=Placement.objects.filter(phase__in=LIVE_PHASES).values("node_id"))
+    tell_of_missing()
+    tell_of_shrunken()
+    return stopped
+
+
+def move_off_failed_devices() -> int:
+    """Stop what runs on devices that failed fatally; how many placements. Usually one query that finds nothing.
+
+    Devices whose failures only counted up to quarantine keep their running jobs.
+    """
+    failed = Slice.objects.filter(FAILED, placement__phase__in=MOVABLE)
+    return _move(failed.values("placement_id"), _Move(DEVICE_FAILED, "device-failing", _failing))
+
+
+def move_off_drained_nodes() -> int:
+    """Stop what still runs on draining nodes whose deadline has passed; how many placements."""
+    late = Placement.objects.filter(
+        phase__in=MOVABLE, node__state=NodeState.DRAINING, node__drain_deadline__lte=clock.now()
+    )
+    return _move(late.values("pk"), _Move(DRAINED, "draining", lambda placement: {"node": placement.node_id}))
+
+
+def failed_devices(placement: Placement) -> tuple[int, ...]:
+    """The devices of a placement that failed for good; ask before its slices are given back."""
+    found = Slice.objects.filter(FAILED, placement=placement).order_by("device_id")
+    return tuple(found.values_list("device_id", flat=True))
+
+
+def _move(which: QuerySet[Any, Any], move: _Move) -> int:
+    """A gang falls together: all placements of a job go when one must."""
+    affected = set(Placement.objects.filter(pk__in=which).values_list("job_id", flat=True))
+    if not affected:
+        return 0
+    with transaction.atomic():
+        jobs, placements = locked_live(Placement.objects.filter(job__in=affected, phase__in=MOVABLE))
+        going = [one for one in placements if not lifecycle.is_final(jobs[one.job_id])]
+        for placement in going:
+            _stop(placement, jobs[placement.job_id], move)
+        bump_epoch({placement.node_id for placement in going})
+        after_commit(Topic.CYCLE_WAKE)
+        return len(going)
+
+
+def _stop(placement: Placement, job: Job, move: _Move) -> None:
+    Placement.objects.filter(pk=placement.pk).update(
+        phase=Phase.STOPPING,
+        stop_reason=move.stop_reason,
+        stopping_at=placement.stopping_at or clock.now(),
+    )
+    lifecycle.remark(job, move.event, {"placement": placement.pk, **move.details(placement)})
+
+
+def _failing(placement: Placement) -> dict[str, Any]:
+    """The device that condemns a placement; of a gang it may be another one's."""
+    failed = Slice.objects.filter(FAILED, placement__job=placement.job_id, placement__phase__in=LIVE_PHASES)
+    part = failed.select_related("device__node").order_by("pk").first()
+    return {} if part is None else _naming(part)
+
+
+def _naming(part: Slice) -> dict[str, Any]:
+    device = part.device
+    return {
+        "device": device.pk,
+        "index": device.index,
+        "node": device.node_id,
+        "node_name": device.node.name,
+        "reason": device.health_reason,
+    }
+
+
+def tell_of_missing() -> None:
+    """Each owner reads once of a device that is no longer reported; nothing is freed or stopped for that alone."""
+    gone = Slice.objects.filter(MISSING, placement__phase__in=MOVABLE).exclude(FAILED)
+    for part in gone.select_related("placement__job", "device__node").order_by("pk"):
+        _tell(part, "device-missing", {})
+
+
+def tell_of_shrunken() -> None:
+    """Each owner reads once of a device that has less memory than is booked of it."""
+    booked = Slice.objects.filter(device=OuterRef("device")).order_by().values("device")
+    rows = Slice.objects.annotate(booked_mib=Subquery(booked.annotate(mib=Sum("memory_mib")).values("mib")))
+    shrunken = rows.filter(placement__phase__in=MOVABLE, booked_mib__gt=F("device__memory_total_mib"))
+    for part in shrunken.select_related("placement__job", "device__node").order_by("pk"):
+        _tell(part, "device-shrank", {"memory_mib": part.device.memory_total_mib})
+
+
+def _tell(part: Slice, code: str, more: Mapping[str, Any]) -> None:
+    mark = {"placement": part.placement_id, "device": part.device_id, **more}
+    job = part.placement.job
+    if not JobEvent.objects.filter(job=job, code=code, details__contains=mark).exists():
+        lifecycle.remark(job, code, {**_naming(part), **mark})
