@@ -59,6 +59,7 @@ const account = (id: number, username: string, role: string) => ({
 });
 
 const FIXED: Record<string, unknown> = {
+  pauses: [], "recordings/next": { wanted: false, reason: null, actor: null, since: null },
   status: STATUS, recordings: page(RECORDINGS), map: { at: OVERVIEW.at, models: [], groups: [], nodes: [] },
   overview: OVERVIEW, queues: QUEUES, alerts: page(ALERTS), "alert-rules": ALERT_RULES, "alert-silences": page(SILENCES), nodes: page(NODES),
   cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), cpu_ms: 150 + ((i * 31) % 80), considered: 288, placed: (i * 7) % 40, refused: 251, stale: i % 9 ? 0 : 1 }))),

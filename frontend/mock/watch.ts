@@ -18,8 +18,8 @@ export const STATUS: Status = {
 export const RECORDINGS: Recording[] = Array.from({ length: 8 }, (_, i) => ({ id: 420 - i, cycle: 184_220 - i * 3, at: ago(i * 65), nodes: 1206, jobs: 288 - i, placed: 37 - i, refused: 251, bytes: 1_240_331 - i * 900 }));
 
 const outcome = (placed: number, refused: number, more: number): Outcome => ({
-  considered: placed + refused, placed, refused, exhausted: true, wall_ms: 190 + more, booked_percent: { devices: 83.3 + more / 10, cores: 61.2 },
-  queues: [{ name: "inference", placed: 2, refused: 0 }, { name: "training", placed: placed - 6, refused: 30 }, { name: "offline", placed: 4, refused: refused - 30 }],
+  considered: placed + refused, placed, refused, held: 0, exhausted: true, wall_ms: 190 + more, booked_percent: { devices: 83.3 + more / 10, cores: 61.2 },
+  queues: [{ name: "inference", placed: 2, refused: 0, held: 0 }, { name: "training", placed: placed - 6, refused: 30, held: 0 }, { name: "offline", placed: 4, refused: refused - 30, held: 0 }],
   reasons: [{ code: "device-memory-piece", text: "Not enough memory in one piece", count: refused - 120 }, { code: "device-busy", text: "Devices are busy", count: 88 }, { code: "cores-free", text: "Too few free cores", count: 32 }],
 });
 const place = (node: number, node_name: string) => ({ node, node_name });

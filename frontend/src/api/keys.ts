@@ -4,6 +4,7 @@ export const keys = {
   me: ["me"] as const,
   overview: ["overview"] as const,
   queues: ["queues"] as const,
+  pauses: ["pauses"] as const,
   jobs: (filters?: object) => (filters ? (["jobs", filters] as const) : (["jobs"] as const)),
   job: (id: number, part?: string) => (part ? (["job", id, part] as const) : (["job", id] as const)),
   nodes: (filters?: object) => (filters ? (["nodes", filters] as const) : (["nodes"] as const)),
@@ -33,6 +34,8 @@ const STALE_BY_TOPIC: Record<string, readonly string[]> = {
   node: ["nodes", "device"],
   alerts: ["alerts", "overview"],
   queues: ["queues", "overview"],
+  // Told when somebody pauses or resumes.
+  me: ["me", "pauses"],
 };
 
 /** The prefixes of cached answers that a hint makes old. */

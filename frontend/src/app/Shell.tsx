@@ -4,6 +4,7 @@ import { Outlet } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { meQuery } from "@/api/session";
+import { PausedCluster } from "@/features/pauses/PausedCluster";
 import { age, clockTime } from "@/lib/format";
 import { useNow } from "@/lib/useNow";
 import { Patterns } from "@/ui/Patterns";
@@ -29,7 +30,7 @@ export function Shell() {
       <Rail />
       <TopLine searchRef={search} />
       <main id="main" tabIndex={-1}>
-        {me?.cluster.paused ? <div className="pause" role="status">{t("app.paused")}</div> : null}
+        {me?.cluster.paused ? <PausedCluster /> : null}
         <LostLink />
         <Outlet />
       </main>

@@ -1,7 +1,10 @@
 // The rows of the node table.
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { pausesQuery } from "@/api/pauses";
 import type { NodeSummary } from "@/api/types";
+import { pausedNodeSets } from "@/features/pauses/pauses";
 import { age, count, decimal, memory, withUnit } from "@/lib/format";
 import { useNow } from "@/lib/useNow";
 import { StateWord } from "@/ui/StateGlyph";
@@ -12,6 +15,8 @@ const CLOCK_LIMIT_MS = 50;
 export function NodeTable({ nodes }: { nodes: readonly NodeSummary[] }) {
   const { t } = useTranslation();
   const now = useNow();
+  const { data: pauses } = useQuery(pausesQuery);
+  const paused = pausedNodeSets(pauses ?? []);
   return (
     <div className="scroll">
       <table style={{ minWidth: 980 }}>
@@ -26,7 +31,7 @@ export function NodeTable({ nodes }: { nodes: readonly NodeSummary[] }) {
             <tr key={node.id} className="go">
               <td><Link to="/nodes/$id" params={{ id: node.id }} className="med">{node.name}</Link> <Marks node={node} /></td>
               <td><StateWord state={node.state} />{node.state_reason ? <span className="sm mut"> {node.state_reason}</span> : null}</td>
-              <td>{node.node_set ? <Link to="/nodes" search={{ node_set: node.node_set }}>{node.node_set}</Link> : <None />}</td>
+              <td>{node.node_set ? <><Link to="/nodes" search={{ node_set: node.node_set }}>{node.node_set}</Link>{paused.includes(node.node_set) ? <> <span className="tag sig">{t("pauses.paused")}</span></> : null}</> : <None />}</td>
               <td className="r" title={node.cpu_model ?? undefined}><Known value={node.cpu_count} format={count} /></td>
               <td className="r nw"><Known value={node.memory_mib} format={memory} /></td>
               <td style={{ paddingLeft: 20 }}>{node.devices > 0 ? <>{node.devices} × {node.device_models.join(", ")}</> : <None />}</td>

@@ -12,6 +12,7 @@ import { Broken, Empty, Loading, Stale } from "@/ui/ListLooks";
 import { PageHead } from "@/ui/Panel";
 import { StateChip } from "@/ui/StateGlyph";
 import { EnrolDialog } from "./EnrolDialog";
+import { NodeSets } from "./NodeSets";
 import { NodeTable } from "./NodeTable";
 
 const STATES: readonly NodeState[] = ["ready", "enrolled", "cordoned", "draining", "maintenance", "silent", "lost", "quarantined"];
@@ -34,6 +35,7 @@ export function NodesPage() {
     <div className="page">
       <PageHead title={t("inventory.title")} sub={t("inventory.sub")} actions={actions} />
       <Filters />
+      <NodeSets nodes={query.data ? rows(query.data) : []} chosen={search.node_set} />
       <section className="panel" aria-busy={query.isFetching}>
         {query.data === undefined ? (
           query.error ? <Broken error={query.error} onRetry={() => void query.refetch()} /> : <Loading what={t("inventory.reading")} />
@@ -75,7 +77,6 @@ function Filters() {
       {STATES.filter((state) => (counts?.[state] ?? 0) > 0 || search.state === state).map((state) => (
         <StateChip key={state} state={state} count={counts?.[state] ?? 0} pressed={search.state === state} onPress={() => set("state", search.state === state ? undefined : state)} />
       ))}
-      {search.node_set ? <button type="button" className="tag" style={{ background: "none", cursor: "pointer" }} onClick={() => set("node_set", undefined)}>{t("inventory.nodeSet")}: {search.node_set} ×</button> : null}
     </div>
   );
 }

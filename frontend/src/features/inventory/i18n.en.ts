@@ -6,6 +6,7 @@ export default {
   enrol: "Enrol a node",
   makeToken: "Create an enrolment token",
   enrolWhat: "Creates a token for one machine. Nothing on the machine is rebooted, reset or re-driven.",
+  allSets: "Show all node sets",
   nodeSetOptional: "Node set (optional)",
   validFor: "Valid for",
   hours_one: "{{count}} hour",

@@ -6,6 +6,7 @@ export default {
   enrol: "登记节点",
   makeToken: "创建登记令牌",
   enrolWhat: "为一台机器创建令牌。不会重启、重置机器或更换驱动。",
+  allSets: "显示所有节点集",
   nodeSetOptional: "节点集（可选）",
   validFor: "有效期",
   hours_other: "{{count}} 小时",

@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { queuesQuery } from "@/api/queries";
 import type { Queue } from "@/api/types";
+import { PauseSwitch } from "@/features/pauses/PauseSwitch";
 import { count, percent, seconds } from "@/lib/format";
 import { ApiCall } from "@/ui/ApiCall";
 import { Answer, Empty } from "@/ui/ListLooks";
@@ -74,6 +75,7 @@ function Who({ queue }: { queue: Queue }) {
         <Link to="/jobs" search={{ queue: queue.name, status: "running" }}>{t("queues.running", { count: queue.running + queue.starting, jobs: count(queue.running + queue.starting) })}</Link> ·{" "}
         <Link to="/jobs" search={{ queue: queue.name, status: "pending" }}><b>{count(queue.pending)}</b> {t("queues.waiting")}</Link>
       </div>
+      <div className="sm" style={{ marginTop: 6 }}><PauseSwitch part={{ queue: queue.name }} /></div>
     </div>
   );
 }

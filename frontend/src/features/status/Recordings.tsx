@@ -1,16 +1,21 @@
 // Recorded decisions: each holds all one plan was made from, to download, to replay and to ask what-if of.
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { keys } from "@/api/keys";
+import { recordingWishQuery, wishRecording } from "@/api/pauses";
 import { recordingDocument, recordingsQuery } from "@/api/queries";
 import type { Recording } from "@/api/types";
 import { useMay } from "@/app/context";
 import { count, dateTime, decimal, withUnit } from "@/lib/format";
+import { Confirm } from "@/ui/Dialog";
 import { Answer, Empty } from "@/ui/ListLooks";
 import { Panel } from "@/ui/Panel";
 import { None } from "@/ui/Words";
 
 const KIB = 1024;
+const WISH_MS = 2_000;
 const size = (bytes: number) => (bytes < KIB ? withUnit(bytes, "B") : bytes < KIB * KIB ? withUnit(decimal(bytes / KIB, 1), "KiB") : withUnit(decimal(bytes / KIB / KIB, 1), "MiB"));
 
 export function Recordings() {
@@ -20,10 +25,44 @@ export function Recordings() {
   if (!may) return null;
   return (
     <Panel title={t("status.recordings")} meta={t("status.recordingsNote")}>
+      <RecordNext />
       <Answer query={query} loading={t("status.readingRecordings")}>
         {(page) => (page.results.length > 0 ? <Table recordings={page.results} /> : <Empty title={t("status.noRecording")}>{t("status.noRecordingNext")}</Empty>)}
       </Answer>
     </Panel>
+  );
+}
+
+/** The switch to record the next cycle whatever it costs, for admins; everybody here sees that it is on. */
+function RecordNext() {
+  const { t, i18n } = useTranslation();
+  const client = useQueryClient();
+  const may = useMay("recording-wish");
+  const [asked, setAsked] = useState(false);
+  const { data } = useQuery({ ...recordingWishQuery, refetchInterval: (query) => (query.state.data?.wanted ? WISH_MS : false) });
+  const wanted = data?.wanted ?? false;
+  useEffect(() => {
+    // Once it is fulfilled the recording is in the list.
+    if (!wanted) void client.invalidateQueries({ queryKey: keys.recordings, exact: true });
+  }, [client, wanted]);
+  const wish = async (reason: string): Promise<void> => {
+    await wishRecording(reason);
+    await client.invalidateQueries({ queryKey: keys.recordings });
+  };
+  if (wanted) {
+    const who = [data?.actor, data?.since ? dateTime(data.since, i18n.language) : null, data?.reason].filter(Boolean).join(" · ");
+    return <p className="note" style={{ marginBottom: 12 }} role="status">{t("status.recordsNext")} <span className="sm mut">{who}</span></p>;
+  }
+  if (!may) return null;
+  return (
+    <div style={{ marginBottom: 12 }}>
+      <button type="button" className="btn sml" onClick={() => setAsked(true)}>{t("status.recordNext")}…</button>
+      {asked ? (
+        <Confirm title={t("status.recordNext")} action={t("status.record")} reason call="POST /api/v1/recordings/next" onConfirm={wish} onClose={() => setAsked(false)}>
+          <p>{t("status.recordNextWhy")}</p>
+        </Confirm>
+      ) : null}
+    </div>
   );
 }
 

@@ -5,6 +5,7 @@ import { cyclesQuery, statusQuery } from "@/api/queries";
 import { meQuery } from "@/api/session";
 import type { Cycle } from "@/api/types";
 import { useLink } from "@/app/context";
+import { PauseSwitch } from "@/features/pauses/PauseSwitch";
 import { clockTime, count, duration, withUnit } from "@/lib/format";
 import { useWidth } from "@/lib/useWidth";
 import { ApiCall } from "@/ui/ApiCall";
@@ -57,7 +58,7 @@ function System() {
         <dt>{t("status.cluster")}</dt><dd>{me?.cluster.name}</dd>
         <dt>{t("status.uid")}</dt><dd className="mono">{me?.cluster.uid}</dd>
         <dt>{t("status.version")}</dt><dd>{me?.cluster.version}</dd>
-        <dt>{t("status.paused")}</dt><dd>{me ? t(me.cluster.paused ? "status.yes" : "status.no") : null}</dd>
+        <dt>{t("status.paused")}</dt><dd>{me && !me.cluster.paused ? `${t("status.no")} ` : null}<PauseSwitch part={{}} /></dd>
         <dt>{t("status.link")}</dt><dd>{t(`app.link.${link}`)}</dd>
       </dl>
     </Panel>

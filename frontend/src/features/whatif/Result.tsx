@@ -7,11 +7,12 @@ import { count, dateTime, decimal, duration, NB, percent, typeset } from "@/lib/
 import { useWidth } from "@/lib/useWidth";
 import { Columns, Panel } from "@/ui/Panel";
 import { None, Unknown } from "@/ui/Words";
-import { change, countVerdicts, type Pair, queuePairs, reasonPairs, verdictOf } from "./compare";
+import { change, countVerdicts, type Pair, queuePairs, reasonPairs, verdictOf, waitsIn } from "./compare";
 
 export function Result({ answer }: { answer: WhatIf }) {
   const { t, i18n } = useTranslation();
   const { before, after } = answer;
+  const most = Math.max(before.placed + waitsIn(before), after.placed + waitsIn(after));
   const from = answer.recording === null ? t("whatif.ofNow", { at: dateTime(answer.at, i18n.language) }) : t("whatif.ofRecording", { id: String(answer.recording), at: dateTime(answer.at, i18n.language) });
   return (
     <div className="stack">
@@ -19,8 +20,8 @@ export function Result({ answer }: { answer: WhatIf }) {
         <p className="why"><Said answer={answer} /></p>
         {answer.notes.map((note) => <p key={note.code} className="sig">{typeset(note.text)}</p>)}
         <Columns parts={[1, 1]} top={14}>
-          <Side title={t("whatif.before")} outcome={before} most={Math.max(before.considered, after.considered)} />
-          <Side title={t("whatif.after")} outcome={after} most={Math.max(before.considered, after.considered)} other={before} />
+          <Side title={t("whatif.before")} outcome={before} most={most} />
+          <Side title={t("whatif.after")} outcome={after} most={most} other={before} />
         </Columns>
       </Panel>
       <Columns parts={[1, 1]}>
@@ -59,15 +60,15 @@ function Side({ title, outcome, most, other }: { title: string; outcome: Outcome
   return (
     <div ref={ref}>
       <h3>{title} <span className="mut" style={{ fontWeight: 400 }}>{t("whatif.considered", { count: outcome.considered })}</span></h3>
-      <svg width={width} height={BAR + 8} style={{ marginTop: 6 }} role="img" aria-label={t("whatif.sideLabel", { side: title, placed: count(outcome.placed), refused: count(outcome.refused) })}>
+      <svg width={width} height={BAR + 8} style={{ marginTop: 6 }} role="img" aria-label={t("whatif.sideLabel", { side: title, placed: count(outcome.placed), refused: count(waitsIn(outcome)) })}>
         <rect y="4" width={width} height={BAR} fill="var(--track)" />
-        <rect x={placed + 0.5} y="4.5" width={Math.max(0, outcome.refused * scale - 1)} height={BAR - 1} fill="none" stroke="var(--ink-3)" strokeDasharray="3 2.500" />
+        <rect x={placed + 0.5} y="4.5" width={Math.max(0, waitsIn(outcome) * scale - 1)} height={BAR - 1} fill="none" stroke="var(--ink-3)" strokeDasharray="3 2.500" />
         <rect y="4" width={placed} height={BAR} fill="var(--water)" />
         {other ? <path d={`M${other.placed * scale} 0v${BAR + 8}`} stroke="var(--ink)" strokeWidth="2" strokeDasharray="3 2" /> : null}
       </svg>
       <div className="row wrap" style={{ gap: "2px 18px" }}>
         <span><b>{count(outcome.placed)}</b> <span className="mut">{t("whatif.placed")}</span></span>
-        <span><b>{count(outcome.refused)}</b> <span className="mut">{t("whatif.refused")}</span></span>
+        <span><b>{count(waitsIn(outcome))}</b> <span className="mut">{t("whatif.refused")}</span></span>
         {outcome.exhausted ? null : <span className="sig sm">{t("whatif.cut")}</span>}
         {other ? <span className="xs dim">{t("whatif.dashed")}</span> : null}
       </div>
@@ -108,7 +109,7 @@ function Figures({ before, after }: { before: Outcome; after: Outcome }) {
   const { t } = useTranslation();
   const row = (name: string, of: (outcome: Outcome) => number | null, write: Write, unit?: string) => ({ pair: { name, before: of(before), after: of(after) }, label: t(`whatif.figure.${name}`), write, ...(unit ? { unit } : {}) });
   const rows = [
-    row("placed", (outcome) => outcome.placed, count), row("refused", (outcome) => outcome.refused, count),
+    row("placed", (outcome) => outcome.placed, count), row("refused", waitsIn, count),
     row("devices", (outcome) => outcome.booked_percent.devices, percent, "pp"), row("cores", (outcome) => outcome.booked_percent.cores, percent, "pp"),
     ...queuePairs(before, after).map((pair) => ({ pair, label: t("whatif.startsIn", { queue: pair.name }), write: count })),
     row("wall", (outcome) => outcome.wall_ms, (value) => duration(value)),

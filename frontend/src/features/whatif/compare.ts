@@ -3,6 +3,9 @@ import type { JobChange, Outcome } from "@/api/types";
 
 export interface Pair { name: string; before: number | null; after: number | null }
 
+/** Jobs that do not start: refused, or held back by a pause. */
+export const waitsIn = (outcome: Outcome): number => outcome.refused + outcome.held;
+
 export const change = ({ before, after }: Pair): number | null => (before === null || after === null ? null : after - before);
 
 /** Pairs by name, in the order in which the names first come. */

@@ -1,7 +1,7 @@
 // The address keeps the edits, and the outcomes are compared figure by figure.
 import { describe, expect, it } from "vitest";
 import type { JobChange, Outcome } from "@/api/types";
-import { change, countVerdicts, queuePairs, reasonPairs, verdictOf } from "./compare";
+import { change, countVerdicts, queuePairs, reasonPairs, verdictOf, waitsIn } from "./compare";
 import { EMPTY_DRAFT, specOfDraft } from "./draft";
 import { MOST_EDITS, readEdits, readWhatIfSearch, requestOf } from "./edits";
 
@@ -22,11 +22,12 @@ describe("the address", () => {
 });
 
 const outcome = (queues: [string, number][], reasons: [string, number][]): Outcome => ({
-  considered: 9, placed: 4, refused: 5, exhausted: false, wall_ms: 3, booked_percent: { devices: null, cores: 12 },
-  queues: queues.map(([name, placed]) => ({ name, placed, refused: 0 })), reasons: reasons.map(([code, count]) => ({ code, text: code, count })),
+  considered: 9, placed: 4, refused: 5, held: 0, exhausted: false, wall_ms: 3, booked_percent: { devices: null, cores: 12 },
+  queues: queues.map(([name, placed]) => ({ name, placed, refused: 0, held: 0 })), reasons: reasons.map(([code, count]) => ({ code, text: code, count })),
 });
 
 describe("comparing", () => {
+  it("counts jobs that a pause holds as waiting", () => expect(waitsIn({ ...outcome([], []), refused: 2, held: 3 })).toBe(5));
   it("pairs queues and reasons by name, missing ones as none", () => {
     const before = outcome([["training", 3]], [["device-busy", 4]]);
     const after = outcome([["training", 5], ["offline", 1]], [["cores-free", 9]]);
