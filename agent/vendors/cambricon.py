@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
+
 from agent.protocol import CheckResult, Partition, Vendor
-from agent.vendors.base import Readout, plain, to_int
+from agent.vendors.base import Process, Readout, plain, to_int
 from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
 from agent.vendors.findings import (
     COMMON_RULES,
@@ -22,8 +24,18 @@ from agent.vendors.findings import (
     mib,
     nothing_found,
     rule,
+    with_processes,
 )
-from agent.vendors.tables import Entry, Record, read_entries, read_records, split_blocks, split_pair, value_of
+from agent.vendors.tables import (
+    Entry,
+    Record,
+    read_entries,
+    read_processes,
+    read_records,
+    split_blocks,
+    split_pair,
+    value_of,
+)
 
 TABLE = Table(
     rules=(
@@ -71,6 +83,7 @@ def collect(captured: str) -> Capture:
     clean = plain(captured)
     _, blocks = split_blocks(clean, _BLOCK)
     capture = merge([_read_table(clean), _read_info(blocks)])
+    capture = with_processes(capture, [] if blocks else read_processes(clean))
     loose = [line for line in loose_lines(clean) if not _BLOCK.match(line)]
     return nothing_found(add_complaints(capture, loose, TABLE), clean, tool="cnmon")
 
@@ -152,8 +165,23 @@ def _from_info(index: int, entries: list[Entry]) -> Finding:
         uncorrectable=_uncorrectable(own),
         states=tuple((entry.key, entry.value) for entry in states if known(entry.value)),
         complaints=tuple(entry.value for entry in own if entry.value),
+        processes=_processes(entries),
         damaged=headed and not any(entry.path[-1] == "device" for entry in states),
     )
+
+
+def _processes(entries: list[Entry]) -> tuple[Process, ...]:
+    """Every `pid` begins a process; what follows is of it."""
+    found: list[Process] = []
+    for entry in entries:
+        pid = to_int(entry.value, low=0, high=1 << 31) if entry.path[-1] == "pid" else None
+        if pid is not None:
+            found.append(Process(pid=pid))
+        elif found and entry.path[-1] in ("cmdline", "command line"):
+            found[-1] = msgspec.structs.replace(found[-1], name=entry.value or None)
+        elif found and entry.path[-1] == "mlu memory usage":
+            found[-1] = msgspec.structs.replace(found[-1], memory_used_mib=mib(entry.value))
+    return tuple(found)
 
 
 def _bus_id(entries: list[Entry]) -> str | None:

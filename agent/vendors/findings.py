@@ -23,12 +23,15 @@ from agent.vendors.base import (
     EVIDENCE_CHARS,
     MOST_MEMORY_MIB,
     MOST_POWER_W,
+    NO_INDEX,
+    Process,
     Reading,
     Readout,
     device_name,
     to_int,
     to_number,
 )
+from agent.vendors.tables import ProcessRow
 
 MOST_ERRORS = 1 << 50
 _ABSENT = re.compile(
@@ -122,8 +125,15 @@ class Finding:
     states: tuple[tuple[str, str], ...] = ()
     complaints: tuple[str, ...] = ()
     partitions: tuple[Partition, ...] = ()
+    processes: tuple[Process, ...] = ()
+    memory_share: str | None = None
     damaged: bool = False
     tells_memory: bool = True
+
+    @property
+    def key(self) -> object:
+        """What tells this device from others of one output: its number, or its address where it has none."""
+        return self.index if self.index != NO_INDEX else normal_pci(self.pci_bus_id)
 
     def over(self, older: Finding) -> Finding:
         """Both findings of one device; this one's values where both say something."""
@@ -136,6 +146,7 @@ class Finding:
         kept["states"] = (*older.states, *self.states)
         kept["complaints"] = (*older.complaints, *self.complaints)
         kept["partitions"] = self.partitions or older.partitions
+        kept["processes"] = self.processes or older.processes
         kept["damaged"] = self.damaged or older.damaged
         kept["tells_memory"] = self.tells_memory and older.tells_memory
         return replace(older, **kept)
@@ -152,20 +163,32 @@ class Capture:
 
 
 def merge(captures: Iterable[Capture]) -> Capture:
-    """Several outputs of one tool, taken one after the other: same index and no other address is the same device."""
-    found: dict[int, Finding] = {}
+    """Several outputs of one tool, taken one after the other: the same index is the same device."""
+    found: dict[object, Finding] = {}
     driver: str | None = None
     links: dict[tuple[int, int], Link] = {}
     warnings: list[Notice] = []
     for capture in captures:
         for finding in capture.findings:
-            older = found.get(finding.index)
-            found[finding.index] = finding.over(older) if older else finding
+            older = found.get(finding.key)
+            found[finding.key] = finding.over(older) if older else finding
         driver = driver or capture.driver_version
         links |= {(link.a, link.b): link for link in capture.links}
         warnings += [said for said in capture.warnings if said not in warnings]
-    ordered = tuple(found[index] for index in found)
-    return Capture(ordered, driver, tuple(links.values()), tuple(warnings))
+    return Capture(tuple(found.values()), driver, tuple(links.values()), tuple(warnings))
+
+
+def with_processes(capture: Capture, rows: Iterable[ProcessRow]) -> Capture:
+    """The capture, its devices with the processes on them."""
+    by_device: dict[int, list[Process]] = {}
+    for row in rows:
+        process = Process(pid=row.pid, name=row.name or None, memory_used_mib=mib(row.memory))
+        by_device.setdefault(row.device, []).append(process)
+    findings = tuple(
+        replace(finding, processes=tuple(by_device.get(finding.index, finding.processes)))
+        for finding in capture.findings
+    )
+    return replace(capture, findings=findings)
 
 
 def conclude(vendor: Vendor, capture: Capture, table: Table) -> Readout:
@@ -205,18 +228,16 @@ def add_complaints(capture: Capture, loose: Iterable[str], table: Table) -> Capt
     """Lines outside of tables and lists: one that names a broken device, by its bus id or its number, makes it broken
     and not forgotten; any other that tells of trouble is a warning.
     """
-    found = {finding.index: finding for finding in capture.findings}
+    found = {finding.key: finding for finding in capture.findings}
     warnings = list(capture.warnings)
     for line in (line.strip()[:EVIDENCE_CHARS] for line in loose):
         if table.judge(line) is None and not TROUBLE.search(line):
             continue
-        index = _named(line, found)
-        if index is None:
+        named = _named(line, found)
+        if named is None:
             warnings.append(notice("tool-failed", problem=line))
-            continue
-        older = found.get(index) or Finding(index=index, pci_bus_id=_bus_of(line))
-        if line not in older.complaints:
-            found[index] = replace(older, complaints=(*older.complaints, line))
+        elif line not in named.complaints:
+            found[named.key] = replace(named, complaints=(*named.complaints, line))
     return replace(capture, findings=tuple(found.values()), warnings=tuple(warnings))
 
 
@@ -235,13 +256,14 @@ def _bus_of(line: str) -> str | None:
     return normal_pci(match.group(1)) if match else None
 
 
-def _named(line: str, found: Mapping[int, Finding]) -> int | None:
+def _named(line: str, found: Mapping[object, Finding]) -> Finding | None:
+    """The device that a line names, by its bus id before its number."""
     bus_id = _bus_of(line)
     if bus_id is not None:
-        same = [finding.index for finding in found.values() if normal_pci(finding.pci_bus_id) == bus_id]
-        return same[0] if same else max(found, default=-1) + 1
+        same = (finding for finding in found.values() if normal_pci(finding.pci_bus_id) == bus_id)
+        return next(same, Finding(index=NO_INDEX, pci_bus_id=bus_id))
     match = _NUMBERED.search(line)
-    return int(match.group(1)) if match else None
+    return found.get(int(match.group(1)), Finding(index=int(match.group(1)))) if match else None
 
 
 def with_damage(capture: Capture, damaged: bool, *, tool: str) -> Capture:
@@ -296,6 +318,8 @@ def _reading(vendor: Vendor, finding: Finding, table: Table, driver: str | None)
         ecc=finding.ecc,
         uncorrectable=finding.uncorrectable,
         partitions=list(finding.partitions),
+        processes=list(finding.processes),
+        memory_used_pct=to_int(finding.memory_share, low=0, high=100),
     )
 
 

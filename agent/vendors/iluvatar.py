@@ -23,9 +23,19 @@ from agent.vendors.findings import (
     nothing_found,
     rule,
     with_damage,
+    with_processes,
 )
 from agent.vendors.matrix import looks_like_matrix, read_matrix
-from agent.vendors.tables import Entry, Record, read_entries, read_records, split_blocks, split_pair, value_of
+from agent.vendors.tables import (
+    Entry,
+    Record,
+    read_entries,
+    read_processes,
+    read_records,
+    split_blocks,
+    split_pair,
+    value_of,
+)
 
 TABLE = Table(
     rules=(
@@ -92,6 +102,7 @@ def collect(captured: str) -> Capture:
         capture, loose = read_matrix(clean), []
     else:
         capture = merge([_read_table(clean), _read_list(clean), _read_names(clean), _read_csv(clean)])
+        capture = with_processes(capture, read_processes(clean))
         skipped = (_BLOCK, _LISTED)
         loose = [line for line in loose_lines(clean) if not any(shape.match(line) for shape in skipped)]
     return nothing_found(add_complaints(capture, loose, TABLE), clean, tool=TOOL)

@@ -22,9 +22,19 @@ from agent.vendors.findings import (
     merge,
     nothing_found,
     rule,
+    with_processes,
 )
 from agent.vendors.matrix import looks_like_matrix, read_matrix
-from agent.vendors.tables import Entry, Record, read_entries, read_records, split_blocks, split_pair, value_of
+from agent.vendors.tables import (
+    Entry,
+    Record,
+    read_entries,
+    read_processes,
+    read_records,
+    split_blocks,
+    split_pair,
+    value_of,
+)
 
 TABLE = Table(
     rules=(
@@ -76,7 +86,8 @@ def collect(captured: str) -> Capture:
     captures = [_read_table(clean), _read_blocks(clean)]
     captures += [read_matrix(clean)] if looks_like_matrix(clean) else []
     loose = [line for line in loose_lines(clean) if not _LISTED.match(line)]
-    capture = add_complaints(merge(captures), loose, TABLE)
+    capture = with_processes(merge(captures), read_processes(clean))
+    capture = add_complaints(capture, loose, TABLE)
     attached = re.search(r"^Attached GPUs\s*:\s*(\d{1,4})\s*$", clean, re.MULTILINE)
     missing = int(attached.group(1)) - len(capture.findings) if attached else 0
     if missing > 0 and capture.findings:

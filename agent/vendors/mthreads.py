@@ -25,8 +25,18 @@ from agent.vendors.findings import (
     nothing_found,
     rule,
     with_damage,
+    with_processes,
 )
-from agent.vendors.tables import Entry, Record, read_entries, read_records, split_blocks, split_pair, value_of
+from agent.vendors.tables import (
+    Entry,
+    Record,
+    read_entries,
+    read_processes,
+    read_records,
+    split_blocks,
+    split_pair,
+    value_of,
+)
 
 TABLE = Table(
     rules=(rule(r"^(abnormal|inactive|offline)$", CheckResult.FAILED, "error-state"), *COMMON_RULES),
@@ -71,7 +81,8 @@ def collect(captured: str) -> Capture:
     captures = [_read_document(document) for document in documents]
     captures += [_read_table(rest), _read_list(rest)]
     loose = [line for line in loose_lines(rest) if not _BLOCK.match(line)]
-    capture = with_damage(add_complaints(merge(captures), loose, TABLE), looks_cut(rest), tool=TOOL)
+    capture = with_processes(merge(captures), read_processes(rest))
+    capture = with_damage(add_complaints(capture, loose, TABLE), looks_cut(rest), tool=TOOL)
     return nothing_found(capture, clean, tool=TOOL)
 
 

@@ -19,6 +19,7 @@ _PAIR = re.compile(r"^\(topology\) (link type|hops|weight) between drm devices (
 _TABLE_HEAD = re.compile(r"^\s*(?:GPU|DCU|HCU|Device)\s.*\b(?:Temp|AvgPwr|Power)\b")
 _KINDS = ("XGMI", "PCIE")
 _USE = ("gpu use (%)", "dcu use (%)", "hcu use (%)")
+_SHARE = ("gpu memory allocated (vram%)", "gpu memory use (%)", "dcu memory use (%)", "hcu memory use (%)")
 _POWER = (
     "average graphics package power (w)",
     "current socket graphics package power (w)",
@@ -108,6 +109,7 @@ def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
         power=cells.get("AvgPwr") or cells.get("Power"),
         power_limit=cells.get("PwrCap"),
         complaints=tuple(cells.values()),
+        memory_share=cells.get("VRAM%"),
         damaged=not use,
         tells_memory=False,
     )
@@ -140,6 +142,7 @@ def _finding(index: int, keys: Mapping[str, str]) -> Finding:
         model=_model(keys),
         memory_total=memory.get(False),
         memory_used=memory.get(True),
+        memory_share=_first(keys, _SHARE) if True not in memory else None,
         utilization=_first(keys, _USE),
         temperature=_heat(keys),
         power=_first(keys, _POWER),

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _RULE = re.compile(r"^[\s+|=\-]*[=\-]{3,}[\s+|=\-]*$")
 STARTS_RECORD = re.compile(r"^\d{1,4}(?=\s|$)")
 _PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
+_PROCESS = re.compile(r"^(\d{1,4})\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
+_WITH_FUNCTION = re.compile(r"^(\d{1,4})\s+\S+\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
 _KEY = re.compile(r"^([^:]*[^:\s])\s*:(?:\s+(.*)|)$")
 
 
@@ -79,6 +81,31 @@ def split_pair(text: str | None) -> tuple[str | None, str | None]:
     if unit and re.fullmatch(r"[\d.]+", first):
         first = f"{first} {unit.group()}"
     return first, second
+
+
+@dataclass(frozen=True)
+class ProcessRow:
+    """A line of a table of processes; `device` is the tool's number of the device."""
+
+    device: int
+    pid: int
+    name: str
+    memory: str | None
+
+
+def read_processes(text: str) -> list[ProcessRow]:
+    """The table below the word "Process": device, process id, name, and at the end the memory with or without unit."""
+    found: list[ProcessRow] = []
+    pattern: re.Pattern[str] | None = None
+    below = False
+    for line in (line.strip().strip("|").strip() for line in text.splitlines()):
+        below = below or re.match(r"Process(es)?:?(\s|$)", line) is not None
+        if below and re.search(r"\bPID\b", line):
+            pattern = _WITH_FUNCTION if re.search(r"\bVF\b", line) else _PROCESS
+        elif pattern and (match := pattern.match(line)):
+            number, pid, name, memory = match.groups()
+            found.append(ProcessRow(int(number), int(pid), name.strip(), memory))
+    return found
 
 
 def _rows(text: str) -> Iterator[tuple[str, ...] | None]:

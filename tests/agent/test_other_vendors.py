@@ -130,7 +130,7 @@ EXPECTED = {
         "0 Iluvatar MR-V100 -/- -% -C -/-W unknown",
         "1 Iluvatar MR-V100 -/- -% -C -/-W unknown",
     ],
-    "iluvatar/lost.log": ["0 - -/- -% -C -/-W unhealthy"],
+    "iluvatar/lost.log": ["- - -/- -% -C -/-W unhealthy"],
     "metax/mx-smi-2.1-no-state.txt": ["0 MetaX C500 5680/65536 5% 36C 69.0/350W healthy"],
     "metax/mx-smi-2.2.txt": [
         "0 MetaX N260 20666/65536 17% 47C 129.0/225W healthy",
@@ -152,7 +152,7 @@ EXPECTED = {
         "2 n150 L -/- -% 48C 31.0/300W unhealthy",
         "3 n150 L -/- -% 48C 31.0/300W unknown",
     ],
-    "tenstorrent/hung.log": ["0 - -/- -% -C -/-W unhealthy"],
+    "tenstorrent/hung.log": ["- - -/- -% -C -/-W unhealthy"],
 }
 
 
@@ -238,6 +238,27 @@ def test_error_counts_are_kept_as_counts_and_judge_nothing_alone() -> None:
     }
     assert list(counts.values()) == [[3, 0], [1, None], [5, 0]]
     assert readout("amd/amd-smi-metric-gpu-data.json").readings[0].check.result is CheckResult.OK
+
+
+@pytest.mark.parametrize(
+    ("name", "pid", "command", "memory_mib"),
+    [
+        ("cambricon/cnmon-4.9.txt", 31337, "python error.py", 29000),
+        ("cambricon/cnmon-info.txt", 4711, "/usr/bin/python fail_fast.py", 1800),
+        ("mthreads/gmi-two-s4000.txt", 2213, "python3", 39970),
+        ("iluvatar/ixsmi-bi-v100.txt", 90210, "python", 30100),
+        ("metax/mx-smi-2.2.txt", 1234, "train", 20000),
+    ],
+)
+def test_processes_stand_at_their_device(name: str, pid: int, command: str, memory_mib: int) -> None:
+    first, *others = devices(name)
+    assert first["processes"] == [{"pid": pid, "name": command, "memory_used_mib": memory_mib}]
+    assert not any(device["processes"] for device in others)
+
+
+def test_a_share_of_memory_is_no_amount() -> None:
+    shares = [device["memory_used_pct"] for device in devices("hygon/hy-smi-dcu.txt")]
+    assert shares == [63, None, 0]
 
 
 def test_missing_devices_and_narrow_links_are_said() -> None:
