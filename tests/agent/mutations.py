@@ -44,7 +44,9 @@ ERROR_LINE = re.compile(
     r"err|lost|reset|fallen|fail|fault|abnormal|alarm|unhealth|critical|offline|\bxid\b|uncorrect|fatal|drop|reboot",
     re.IGNORECASE,
 )
-_VALUE = re.compile(r"(?<![\w.:-])\d+(?:\.\d+)?(?=\s*(?:MiB|MB|GiB|GB|W|C|%|/|\||,|<|\"|$))")
+_VALUE = re.compile(
+    r"(?<![\w.:-])\d+(?:\.\d+)?(?:\s*(?:MiB|MB|GiB|GB|W|C|%)(?![A-Za-z]))?(?=\s*(?:/|\||,|<|\"|\)|$))"
+)
 _NUMBER = re.compile(r"\d+")
 
 
@@ -58,14 +60,15 @@ class Sample:
     devices: tuple[dict[str, Any], ...]
 
     def broken(self) -> set[str]:
-        """Names of the devices that the undamaged text calls broken."""
-        bad = (device for device in self.devices if device["health"] == "unhealthy")
+        """Names of the devices that words of the undamaged text call broken; figures may be damaged to good ones."""
+        bad = (device for device in self.devices if device["health"] == "unhealthy" and _by_words(device))
         return {name for device in bad for name in names_of(device)}
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A damaged text. `spared`: every line that names trouble stands in it as it was; `replaced`: an error word stands
+    """A damaged text. `spared`: every line that names trouble stands in it as it was, and no lines were exchanged, so
+    that the trouble is still its device's; `replaced`: an error word stands
     in the place of a value, and nothing else changed.
     """
 
@@ -133,14 +136,19 @@ def faults(sample: Sample, mutant: Mutant) -> list[str]:
         if _is_absurd(device, key)
     ]
     healthy = {name: device for device in now if device["health"] == "healthy" for name in names_of(device)}
+    others = {name for device in now if device["health"] != "healthy" for name in names_of(device)}
     if mutant.spared:
-        found += [f"{name} was broken and is healthy" for name in sample.broken() & set(healthy)]
+        found += [f"{name} was broken and is healthy" for name in (sample.broken() & set(healthy)) - others]
     if mutant.replaced:
         for device in sample.devices:
             for name in names_of(device) & set(healthy):
                 gone = [key for key in LIVE if device[key] is not None and healthy[name][key] is None]
                 found += [f"{name} is healthy with an error word for its {key}" for key in gone]
     return found
+
+
+def _by_words(device: dict[str, Any]) -> bool:
+    return any(names_trouble(reason.partition(":")[2]) for reason in device["reasons"])
 
 
 def _is_absurd(device: dict[str, Any], key: str) -> bool:
@@ -289,11 +297,12 @@ Damage = Callable[[str, random.Random], str]
 BY_LINE: tuple[Damage, ...] = tuple(
     _lines(change)
     for change in (
-        *(_delete, _double, _swap, _cut, _swap_columns),
+        *(_delete, _double, _cut, _swap_columns),
         *(_huge_number, _other_digit, _junk, _foreign_line),
     )
 )
 EVERYWHERE: tuple[Damage, ...] = (
     *BY_LINE,
+    _lines(_swap),
     *(_truncate, _behead, _wrong_encoding, _scramble, _other_line_ends, _other_blanks, _error_line),
 )
