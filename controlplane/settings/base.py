@@ -189,6 +189,7 @@ SPECTACULAR_SETTINGS = {
         "RoleEnum": "controlplane.accounts.models.Role",
         "TeamRoleEnum": "controlplane.accounts.models.TeamRole",
         "JobStatusEnum": "queues.models.JobStatus",
+        "HealthEnum": "inventory.models.DeviceHealth",
     },
 }
 

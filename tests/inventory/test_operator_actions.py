@@ -1,4 +1,4 @@
-"""What operators do over REST beyond cordon and release: draining by a deadline, labels, looking at links and models."""
+"""What operators do over REST: draining by a deadline, labels, releases; links and models to look at."""
 
 from __future__ import annotations
 

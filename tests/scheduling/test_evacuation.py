@@ -183,7 +183,7 @@ def test_a_missing_device_that_its_agent_calls_lost_is_one_that_failed(user, nod
 
 def test_a_device_that_shrank_below_its_bookings_is_told_once_and_takes_no_more(user, node):
     """C37: less capacity than is booked is no negative number, and nothing more is placed."""
-    job, _placement, device = running(user, node)
+    job, _placement, _device = running(user, node)
     Device.objects.update(memory_total_mib=1024)
     look_around()
     look_around()

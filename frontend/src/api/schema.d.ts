@@ -141,6 +141,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/device-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All device models that are known or here; few enough for one answer. */
+        get: operations["device_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/devices": {
         parameters: {
             query?: never;
@@ -192,6 +209,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/devices/{device_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How a device's health changed, newest first. */
+        get: operations["device_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/devices/{device_id}/fits": {
         parameters: {
             query?: never;
@@ -201,6 +235,23 @@ export interface paths {
         };
         /** @description What one device could take at most, and which waiting jobs could use it now. */
         get: operations["device_fits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/devices/{device_id}/readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Readings of one device over time. */
+        get: operations["device_readings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -399,6 +450,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Links between devices, oldest first. */
+        get: operations["links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/map": {
         parameters: {
             query?: never;
@@ -519,6 +587,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{node_id}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description The labels that operators give a node. */
+        put: operations["node_labels"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{node_id}/maintenance": {
         parameters: {
             query?: never;
@@ -547,6 +632,23 @@ export interface paths {
         put?: never;
         /** @description One operation; the answer is the node as it now stands. */
         post: operations["node_obey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node_id}/readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Readings of one host over time. */
+        get: operations["node_readings"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -685,6 +787,43 @@ export interface paths {
         };
         /** @description All queues with their shares, most important first. */
         get: operations["queues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description Readings of all accelerators together, or of those of one node set or model. `booked_milli` is what was booked of
+         *     each at the same time, 1000 being a whole device. Without `metric`: these two.
+         */
+        get: operations["readings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/readings/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Each node set's models with their use over a span: what was measured beside what was booked. */
+        get: operations["readings_groups"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1003,7 +1142,7 @@ export interface components {
         /** @description A rule of the active policy: an alert where `metric` stays above or below a limit for `for_s`. */
         AlertRule: {
             name: string;
-            metric: components["schemas"]["MetricEnum"];
+            metric: components["schemas"]["AlertRuleMetricEnum"];
             above: number | null;
             below: number | null;
             clear: number | null;
@@ -1012,6 +1151,8 @@ export interface components {
             node_sets: string[];
             models: string[];
         };
+        /** @enum {string} */
+        AlertRuleMetricEnum: "device-temperature-c" | "device-memory-percent" | "device-utilization-percent" | "device-power-percent" | "node-cpu-percent" | "node-memory-percent";
         /** @description One placement of a job. */
         Attempt: {
             id: number;
@@ -1239,6 +1380,47 @@ export interface components {
             recovered: number;
             missing: number;
         };
+        /** @description One change of a device's health with its cause and the raw evidence; `actor` is the person behind it, if any. */
+        DeviceEvent: {
+            id: number;
+            /** Format: date-time */
+            at: string;
+            from_health: components["schemas"]["HealthEnum"];
+            to_health: components["schemas"]["HealthEnum"];
+            reason: string;
+            evidence: string;
+            actor: string;
+        };
+        DeviceEventPage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["DeviceEvent"][];
+        };
+        /**
+         * @description One model of the catalogue, or (without a `source`) one that only devices here tell of, with what these report.
+         *
+         *     `names` are what drivers call it; `devices` counts those of the cluster, slices left out.
+         */
+        DeviceModel: {
+            name: string;
+            tdp_w: number | null;
+            tflops: {
+                [key: string]: number;
+            };
+            interconnect: string | null;
+            source: string | null;
+            vendor: components["schemas"]["VendorEnum"];
+            names: string[];
+            memory_mib: number | null;
+            compute_units: number | null;
+            devices: number;
+        };
+        /** @description All models, by vendor and name. */
+        DeviceModels: {
+            results: components["schemas"]["DeviceModel"][];
+        };
         DevicePage: {
             /** Format: uri */
             next: string | null;
@@ -1270,6 +1452,13 @@ export interface components {
             utilization_pct: number | null;
             temperature_c: number | null;
             power_mw: number | null;
+        };
+        /** @description Without a `deadline` running jobs may finish; what still runs then is moved. */
+        DrainRequest: {
+            /** @default  */
+            reason: string;
+            /** Format: date-time */
+            deadline?: string | null;
         };
         /** @description Where a job would go now. */
         DryPlacement: {
@@ -1330,7 +1519,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        ExitClassEnum: "success" | "exit-code" | "signal" | "start-failed" | "time-limit" | "cancelled" | "node-lost" | "lost-process";
+        ExitClassEnum: "success" | "exit-code" | "signal" | "start-failed" | "time-limit" | "cancelled" | "node-lost" | "device-failed" | "drained" | "lost-process";
         /** @description Why a job waits, or why it went where it is. */
         Explain: {
             status: components["schemas"]["JobStatusEnum"];
@@ -1376,6 +1565,15 @@ export interface components {
             label: string;
             removed: number;
             left: number;
+        };
+        /** @enum {string} */
+        GrainEnum: "raw" | "minute" | "hour";
+        /** @description Devices of one node set and model: use as measured beside what was booked, each over the whole span. */
+        GroupReadings: {
+            node_set: string | null;
+            model: string | null;
+            utilization_pct: components["schemas"]["ReadingSummary"] | null;
+            booked_milli: components["schemas"]["ReadingSummary"] | null;
         };
         /** @enum {string} */
         HealthEnum: "unknown" | "healthy" | "suspect" | "quarantined" | "recovered" | "missing";
@@ -1460,6 +1658,14 @@ export interface components {
         };
         /** @enum {string} */
         JobStatusEnum: "held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled";
+        /** @description All labels that operators give a node; they stand over those that its agent reports. */
+        LabelsRequest: {
+            /** @default  */
+            reason: string;
+            labels: {
+                [key: string]: string;
+            };
+        };
         /** @enum {string} */
         LanguageEnum: "en" | "zh-hans";
         /**
@@ -1505,6 +1711,8 @@ export interface components {
             groups: components["schemas"]["MapGroup"][];
             nodes: unknown[][];
             models: string[];
+            queues: string[];
+            teams: string[];
             columns: components["schemas"]["MapColumns"];
         };
         /** @description Names of the members of rows, in order. */
@@ -1565,8 +1773,6 @@ export interface components {
             booked_mib: number;
             used_mib: number | null;
         };
-        /** @enum {string} */
-        MetricEnum: "device-temperature-c" | "device-memory-percent" | "device-utilization-percent" | "device-power-percent" | "node-cpu-percent" | "node-memory-percent";
         /** @description A mount point. */
         Mount: {
             path: string | null;
@@ -1606,9 +1812,13 @@ export interface components {
             devices: components["schemas"]["Device"][];
             device_models: string[];
             /** Format: date-time */
+            drain_deadline: string | null;
+            /** Format: date-time */
             last_report_at: string | null;
             /** Format: double */
             clock_offset_ms: number | null;
+            /** Format: double */
+            clock_uncertainty_ms: number | null;
             observe_only: boolean;
             isolates_users: boolean;
             simulated: boolean;
@@ -1625,6 +1835,10 @@ export interface components {
             runtimes: components["schemas"]["Runtime"][];
             links: components["schemas"]["Link"][];
             images: string[];
+            stored_images: components["schemas"]["StoredImage"][];
+            own_labels: {
+                [key: string]: string;
+            };
             datasets: string[];
             reading: components["schemas"]["NodeReading"] | null;
             booked: components["schemas"]["NodeBooked"];
@@ -1646,6 +1860,23 @@ export interface components {
             silent: number;
             lost: number;
             quarantined: number;
+        };
+        /** @description A link with its node. */
+        NodeLink: {
+            a: number;
+            b: number;
+            kind: string;
+            lanes: number | null;
+            bandwidth_mb_s: number | null;
+            id: number;
+            node: number;
+        };
+        NodeLinkPage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["NodeLink"][];
         };
         /** @description A node by id and name. */
         NodeName: {
@@ -1686,9 +1917,13 @@ export interface components {
             devices: number;
             device_models: string[];
             /** Format: date-time */
+            drain_deadline: string | null;
+            /** Format: date-time */
             last_report_at: string | null;
             /** Format: double */
             clock_offset_ms: number | null;
+            /** Format: double */
+            clock_uncertainty_ms: number | null;
             observe_only: boolean;
             isolates_users: boolean;
             simulated: boolean;
@@ -1905,6 +2140,31 @@ export interface components {
             refused: number;
             held: number;
         };
+        /** @description One metric of a group over the whole span. */
+        ReadingSummary: {
+            count: number;
+            /** Format: double */
+            mean: number;
+            min: number;
+            max: number;
+            /** Format: double */
+            p50: number;
+            /** Format: double */
+            p95: number;
+            /** Format: double */
+            p99: number;
+        };
+        /** @description Step i begins `i * step_s` seconds after `from`; percentiles are within 1.6 % of the value. */
+        Readings: {
+            /** Format: date-time */
+            to: string;
+            step_s: number;
+            grain: components["schemas"]["GrainEnum"];
+            points: number;
+            series: components["schemas"]["Series"][];
+            /** Format: date-time */
+            from: string;
+        };
         /** @description How many jobs wait for one reason. */
         ReasonCount: {
             code: string;
@@ -1974,6 +2234,19 @@ export interface components {
             };
             text: string;
         };
+        /** @description One metric: a list per statistic with one member per step; null where there was no reading. */
+        Series: {
+            metric: components["schemas"]["SeriesMetricEnum"];
+            count: (number | null)[];
+            mean: (number | null)[];
+            min: (number | null)[];
+            max: (number | null)[];
+            p50: (number | null)[];
+            p95: (number | null)[];
+            p99: (number | null)[];
+        };
+        /** @enum {string} */
+        SeriesMetricEnum: "booked_mib" | "booked_milli" | "cpu_used_milli" | "load1_milli" | "memory_used_mib" | "power_mw" | "temperature_c" | "utilization_pct";
         /** @enum {string} */
         SeverityEnum: "warning" | "critical";
         /** @description Alerts that match all that is not blank call nobody until `until`. */
@@ -2024,6 +2297,12 @@ export interface components {
             agents: components["schemas"]["Agents"];
             database: components["schemas"]["Database"];
             valkey: components["schemas"]["Valkey"];
+        };
+        /** @description A container image that is on the node. */
+        StoredImage: {
+            name: string;
+            digest: string | null;
+            size_mib: number | null;
         };
         /** @description A team. */
         Team: {
@@ -2598,6 +2877,46 @@ export interface operations {
             };
         };
     };
+    device_models: {
+        parameters: {
+            query?: {
+                present?: boolean;
+                vendor?: "nvidia" | "ascend" | "amd" | "cambricon" | "hygon" | "mthreads" | "iluvatar" | "metax" | "tenstorrent";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceModels"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     devices: {
         parameters: {
             query?: {
@@ -2725,6 +3044,49 @@ export interface operations {
             };
         };
     };
+    device_events: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                device_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceEventPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     device_fits: {
         parameters: {
             query?: never;
@@ -2742,6 +3104,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Fits"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    device_readings: {
+        parameters: {
+            query?: {
+                /** @description Default: an hour before `to`. */
+                from?: string;
+                metric?: ("memory_used_mib" | "utilization_pct" | "temperature_c" | "power_mw" | "booked_mib" | "booked_milli")[];
+                points?: number;
+                /** @description Exclusive. Default: now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                device_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readings"];
                 };
             };
             /** @description Problem */
@@ -3270,6 +3678,50 @@ export interface operations {
             };
         };
     };
+    links: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                device?: number;
+                kind?: string;
+                limit?: number;
+                node?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeLinkPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     map: {
         parameters: {
             query?: never;
@@ -3563,7 +4015,50 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["ReasonRequest"];
+                "application/json": components["schemas"]["DrainRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeSummary"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    node_labels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelsRequest"];
             };
         };
         responses: {
@@ -3659,6 +4154,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NodeSummary"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    node_readings: {
+        parameters: {
+            query?: {
+                /** @description Default: an hour before `to`. */
+                from?: string;
+                metric?: ("cpu_used_milli" | "memory_used_mib" | "load1_milli" | "power_mw")[];
+                points?: number;
+                /** @description Exclusive. Default: now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                node_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readings"];
                 };
             };
             /** @description Problem */
@@ -4016,6 +4557,98 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Queue"][];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readings: {
+        parameters: {
+            query?: {
+                /** @description Default: an hour before `to`. */
+                from?: string;
+                metric?: ("memory_used_mib" | "utilization_pct" | "temperature_c" | "power_mw" | "booked_mib" | "booked_milli")[];
+                model?: string;
+                node_set?: string;
+                points?: number;
+                /** @description Exclusive. Default: now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readings"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readings_groups: {
+        parameters: {
+            query?: {
+                /** @description Default: an hour before `to`. */
+                from?: string;
+                metric?: ("memory_used_mib" | "utilization_pct" | "temperature_c" | "power_mw" | "booked_mib" | "booked_milli")[];
+                model?: string;
+                node_set?: string;
+                points?: number;
+                /** @description Exclusive. Default: now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupReadings"][];
                 };
             };
             /** @description Problem */
