@@ -4,12 +4,17 @@ devices visible.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from agent.protocol import AssignedDevice, Assignment, Vendor
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-BY_UUID = frozenset({Vendor.NVIDIA, Vendor.ILUVATAR})
+# NVIDIA's own identities; ROCm's runtime knows a device as GPU- and the 16 digits of its unique id.
+UUIDS: Mapping[Vendor, re.Pattern[str]] = {
+    Vendor.NVIDIA: re.compile(r"((?:GPU|MIG)-\S+)"),
+    Vendor.AMD: re.compile(r"(?:GPU-|0x)?([0-9a-fA-F]{16})"),
+}
 VISIBLE: Mapping[Vendor, tuple[str, ...]] = {
     Vendor.NVIDIA: ("CUDA_VISIBLE_DEVICES",),
     Vendor.ASCEND: ("ASCEND_RT_VISIBLE_DEVICES",),
@@ -19,8 +24,16 @@ VISIBLE: Mapping[Vendor, tuple[str, ...]] = {
     Vendor.MTHREADS: ("MUSA_VISIBLE_DEVICES",),
     Vendor.ILUVATAR: ("CUDA_VISIBLE_DEVICES",),
     Vendor.METAX: ("MACA_VISIBLE_DEVICES",),
-    Vendor.TENSTORRENT: ("TT_VISIBLE_DEVICES",),
+    Vendor.TENSTORRENT: ("TT_VISIBLE_DEVICES", "TT_METAL_VISIBLE_DEVICES"),
 }
+# What a vendor's runtime, or frameworks built for it, read beside the vendor's own: an empty list there hides the
+# devices that the vendor's own variable shows, and a list of numbers would count among these.
+ALSO_READ: Mapping[Vendor, tuple[str, ...]] = {
+    Vendor.AMD: ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    Vendor.HYGON: ("ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    Vendor.METAX: ("CUDA_VISIBLE_DEVICES",),
+}
+ALL_NAMES = frozenset(name for names in VISIBLE.values() for name in names)
 
 
 def job_environment(assignment: Assignment, *, home: str) -> dict[str, str]:
@@ -33,17 +46,36 @@ def job_environment(assignment: Assignment, *, home: str) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
     }
-    return base | assignment.env | visible_devices(assignment.devices) | facts(assignment)
+    own = {name: value for name, value in assignment.env.items() if name not in ALL_NAMES}
+    return base | own | visible_devices(assignment.devices) | facts(assignment)
 
 
 def visible_devices(devices: Iterable[AssignedDevice]) -> dict[str, str]:
-    """Every vendor's variable, empty where the job has no such device, so that it sees none of them."""
-    shown: dict[str, list[str]] = {name: [] for names in VISIBLE.values() for name in names}
+    """Every vendor's variable, empty where the job has no such device, so that it sees none of them; one that would
+    hide the job's own devices is left out.
+    """
+    by_vendor: dict[Vendor, list[AssignedDevice]] = {}
     for device in devices:
-        label = device.uuid if device.vendor in BY_UUID and device.uuid else str(device.index)
-        for name in VISIBLE[device.vendor]:
-            shown[name].append(label)
-    return {name: ",".join(labels) for name, labels in shown.items()}
+        by_vendor.setdefault(device.vendor, []).append(device)
+    unset = {name for vendor in by_vendor for name in ALSO_READ.get(vendor, ())}
+    shown = dict.fromkeys(sorted(ALL_NAMES - unset), "")
+    for vendor, own in by_vendor.items():
+        shown |= dict.fromkeys(VISIBLE[vendor], ",".join(_labels(vendor, own)))
+    return shown
+
+
+def _labels(vendor: Vendor, devices: list[AssignedDevice]) -> list[str]:
+    """Identities where the vendor's runtime takes them and all devices have one, otherwise numbers; never mixed.
+
+    Ascend reads its list only as far as the numbers rise.
+    """
+    known = UUIDS.get(vendor)
+    matches = [known.fullmatch(device.uuid or "") if known else None for device in devices]
+    if all(matches):
+        prefix = "GPU-" if vendor is Vendor.AMD else ""
+        return [prefix + match.group(1).lower() if prefix else match.group(1) for match in matches if match]
+    numbers = [device.index for device in devices]
+    return [str(number) for number in (sorted(numbers) if vendor is Vendor.ASCEND else numbers)]
 
 
 def facts(assignment: Assignment) -> dict[str, str]:

@@ -145,9 +145,9 @@ def device(vendor: Vendor, index: int, uuid: str | None = None) -> AssignedDevic
 
 def test_a_job_sees_its_devices_and_no_others() -> None:
     seen = visible_devices(
-        [device(Vendor.NVIDIA, 3, "GPU-x"), device(Vendor.NVIDIA, 1), device(Vendor.ASCEND, 5)]
+        [device(Vendor.NVIDIA, 3, "GPU-x"), device(Vendor.NVIDIA, 1, "GPU-y"), device(Vendor.ASCEND, 5)]
     )
-    assert (seen["CUDA_VISIBLE_DEVICES"], seen["ASCEND_RT_VISIBLE_DEVICES"]) == ("GPU-x,1", "5")
+    assert (seen["CUDA_VISIBLE_DEVICES"], seen["ASCEND_RT_VISIBLE_DEVICES"]) == ("GPU-x,GPU-y", "5")
     assert set(visible_devices([]).values()) == {""} and "MLU_VISIBLE_DEVICES" in seen
 
 
