@@ -43,11 +43,22 @@ def clean_devices(cleaner: Cleaner, reported: Sequence[DeviceFacts]) -> tuple[Cl
     devices: list[CleanDevice] = []
     for facts in cleaner.upto("devices", reported, MAX_DEVICES):
         device = _device(cleaner, facts)
+        if device is not None:
+            device = _told_from_its_twin(device, known, devices)
         if device is not None and _is_new(cleaner, device, known):
             slices = _partitions(cleaner, facts, device)
             kept = tuple(part for part in slices if _is_new(cleaner, part, known))
             devices.append(CleanDevice(device.identity, device.columns, kept))
     return tuple(devices)
+
+
+def _told_from_its_twin(device: CleanDevice, known: set[str], devices: Sequence[CleanDevice]) -> CleanDevice:
+    """Dies of one board may share its address and have no UUID: the second one is told by its place on the board."""
+    index, pci = device.columns["index"], device.columns["pci_bus_id"]
+    twins = [one for one in devices if pci is not None and one.columns["pci_bus_id"] == pci]
+    if device.identity != pci or pci not in known or any(one.columns["index"] == index for one in twins):
+        return device
+    return CleanDevice(f"{pci}/{len(twins)}", device.columns)
 
 
 def _is_new(cleaner: Cleaner, device: CleanDevice, known: set[str]) -> bool:

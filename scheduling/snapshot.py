@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -34,6 +34,7 @@ from scheduling.engine.types import (
     LinkInfo,
     NodeInfo,
 )
+from scheduling.islands import islands
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
 Version = tuple[int, int, int]
@@ -102,7 +103,8 @@ def _of(queryset: Any, column: str, ids: Collection[int] | None) -> Any:
 
 def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
     node, facts, labels = row["id"], row["facts"], row["labels"]
-    devices = parts.devices.get(node, ())
+    devices, links = parts.devices.get(node, ()), parts.links.get(node, ())
+    joined = islands(links)
     memory_booked_mib, bandwidth = parts.placed.get(node, (0, 0))
     return NodeInfo(
         node=node,
@@ -114,8 +116,8 @@ def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
         memory_mib=row["memory_mib"] or 0,
         memory_booked_mib=memory_booked_mib,
         cpus=_cpus(facts, parts.cpus.get(node, frozenset())),
-        devices=tuple(_device(device) for device in devices),
-        links=tuple(parts.links.get(node, ())),
+        devices=tuple(_device(device, joined) for device in devices),
+        links=tuple(links),
         images=tuple(facts.get("images", ())),
         datasets=tuple(facts.get("datasets", ())),
         read_bandwidth_booked_mib_s=bandwidth,
@@ -199,7 +201,7 @@ def _devices(ids: Collection[int] | None) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
-def _device(row: dict[str, Any]) -> DeviceInfo:
+def _device(row: dict[str, Any], joined: Mapping[int, int]) -> DeviceInfo:
     memory_mib, compute_milli = row["booked"]
     return DeviceInfo(
         device=row["id"],
@@ -217,6 +219,7 @@ def _device(row: dict[str, Any]) -> DeviceInfo:
         cordoned=row["cordoned"] or bool(row["parent__cordoned"]),
         parent=row["parent_id"],
         memory_group=row["memory_group"],
+        link_island=joined.get(row["id"]),
         power_limit_mw=_power_limit_mw(row),
     )
 

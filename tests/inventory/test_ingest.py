@@ -7,7 +7,7 @@ import pytest
 from django.utils.translation import override
 
 from agent import notices
-from agent.protocol import Notice
+from agent.protocol import Cpu, Notice, StoredImage
 from inventory.ingest import apply_facts
 from inventory.models import Device, DeviceEvent, DeviceHealth, DeviceLink, Node
 from inventory.warnings import TEXTS, warning_text
@@ -152,6 +152,40 @@ def test_two_devices_with_one_identity_count_once():
     node = make_node()
     devices = ingest(node, device_facts(0, uuid="A"), device_facts(1, uuid="A"))
     assert [device.index for device in devices] == [0]
+
+
+def test_two_dies_of_one_board_are_two_devices_whatever_their_indices():
+    node = make_node()
+
+    def board(*indices):
+        return [device_facts(index, uuid=None, pci_bus_id="3b:00.0") for index in indices]
+
+    a, b = ingest(node, *board(0, 1))
+    assert (a.identity, b.identity) == ("0000:3b:00.0", "0000:3b:00.0/1")
+    assert [device.pk for device in ingest(node, *board(4, 5))] == [a.pk, b.pk]
+    named = [device_facts(n, uuid=f"0000:3b:00.0/{n}", pci_bus_id="3b:00.0") for n in (0, 1)]
+    assert len({device.pk for device in ingest(make_node("machine-2"), *named)}) == 2
+
+
+def test_implausible_cores_and_sockets_are_unknown_and_a_cpu_counts_once():
+    node = make_node()
+    cpus = [Cpu(id=0, core=-1, socket=2**40), Cpu(id=1, core=0, socket=0), Cpu(id=1, core=5, socket=0)]
+    ingest(node, cpus=cpus)
+    stored = Node.objects.get(pk=node.pk)
+    assert [(cpu["id"], cpu["core"], cpu["socket"]) for cpu in stored.facts["cpus"]] == [
+        (0, None, None),
+        (1, 0, 0),
+    ]
+    assert stored.cpu_count == 2 and any("cpus.0.core" in text for text in warnings_of(node))
+
+
+def test_images_with_their_sizes_are_known_by_name():
+    node = make_node()
+    images = [StoredImage(name="b", size_mib=7, digest="sha256:x"), StoredImage(name="c", size_mib=-1)]
+    ingest(node, images=["a"], stored_images=images)
+    stored = Node.objects.get(pk=node.pk).facts
+    assert stored["images"] == ["a", "b", "c"]
+    assert [image["size_mib"] for image in stored["stored_images"]] == [7, None]
 
 
 def test_links_join_devices_and_follow_index_shifts():

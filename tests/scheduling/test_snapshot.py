@@ -39,6 +39,7 @@ def test_a_node_is_seen_with_all_that_belongs_to_it(db):
     assert sorted(d.compute_booked_milli for d in info.devices) == [0, 1000]
     assert [(d.index, d.foreign_mib, d.memory_used_mib) for d in info.devices] == [(0, 0, 7), (1, 10, None)]
     assert info.links[0].kind == "NV" and info.devices[0].health is DeviceHealth.HEALTHY
+    assert {d.link_island for d in info.devices} == {first.pk}
 
 
 def test_unknown_stays_unknown(db):
@@ -46,6 +47,15 @@ def test_unknown_stays_unknown(db):
     make.make_device(node, memory_mib=None, model=None, numa_node=None)
     info = load_nodes([node.pk])[0]
     assert info.cpus == () and info.devices[0].memory_total_mib is None and info.devices[0].model is None
+
+
+def test_unknown_cores_are_nobodys_siblings(db):
+    cpus = [
+        {"id": i, "core": core, "socket": None, "numa": None, "max_mhz": None, "online": True}
+        for i, core in enumerate((0, None, None))
+    ]
+    node = make.make_node(facts={"cpus": cpus})
+    assert len({(cpu.socket, cpu.core) for cpu in load_nodes([node.pk])[0].cpus}) == 3
 
 
 def test_only_changed_nodes_are_read_again(db, django_assert_num_queries):

@@ -1,0 +1,28 @@
+"""Which devices hang together by direct links (NVLink, HCCS, XGMI and the like), for pairs between which nothing is
+reported. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scheduling.engine.types import LinkInfo
+
+# What leads over PCIe or between sockets joins nothing into an island.
+PATHS = frozenset({"PIX", "PXB", "PHB", "NODE", "SYS"})
+
+
+def islands(links: Iterable[LinkInfo]) -> dict[int, int]:
+    """The island of every device with a direct link, named by the lowest device in it."""
+    island: dict[int, int] = {}
+    members: dict[int, set[int]] = {}
+    for link in links:
+        if link.kind.upper() in PATHS or link.a == link.b:
+            continue
+        joined = set[int]()
+        for end in (link.a, link.b):
+            joined |= members.pop(island.get(end, end), {end})
+        name = min(joined)
+        members[name] = joined
+        island |= dict.fromkeys(joined, name)
+    return island
