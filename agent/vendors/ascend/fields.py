@@ -10,7 +10,7 @@ from agent.host.files import parse_count
 from agent.notices import notice
 from agent.protocol import normal_pci
 from agent.vendors.ascend.chips import Chip, Findings
-from agent.vendors.ascend.states import Verdict, judge_health
+from agent.vendors.ascend.states import Verdict, judge_health, judge_value, worse
 from agent.vendors.ascend.table import HOTTEST_C, MOST_BOARD_W, TOOL
 from agent.vendors.base import EVIDENCE_CHARS, MOST_MEMORY_MIB, NO_INDEX, Process, to_int, to_number
 
@@ -33,6 +33,7 @@ ON_WORDS = {
     "disable": False,
     "disabled": False,
 }
+MEASURED = frozenset((*TEMPERATURES, *POWERS, *UTILIZATIONS, *CAPACITIES, *RATES, *DOUBLE_BIT, *AGGREGATES))
 TELLING = frozenset(
     (
         *TEMPERATURES,
@@ -73,6 +74,8 @@ def parse_fields(captured: str) -> Findings:
     blocks = list(_blocks(captured))
     told = [block for block in blocks if TELLING & set(block.values) or block.processes]
     chips = [_chip(block) for block in told if not block.is_controller]
+    if _is_mixed_up(told):
+        chips = [replace(chip, verdict=worse(chip.verdict, _worst(told))) for chip in chips]
     board = {key: value for block in blocks for key, value in block.values.items()}
     listed = _listed(captured) if not chips else ()
     total = parse_count(board.get("total count", board.get("card count", "")))
@@ -84,6 +87,22 @@ def parse_fields(captured: str) -> Findings:
         if missing > 0
         else (),
     )
+
+
+def _is_mixed_up(blocks: Iterable[_Block]) -> bool:
+    """Whether one cannot tell whose health is whose: a controller with a chip's id or before a chip, or nobody's
+    health.
+    """
+    healths = [block for block in blocks if set(HEALTHS) & set(block.values)]
+    odd = any(("chip id" in block.values) is block.is_controller for block in healths)
+    return len(healths) > 1 and (odd or any(block.is_controller for block in healths[:-1]))
+
+
+def _worst(blocks: Iterable[_Block]) -> Verdict | None:
+    found: Verdict | None = None
+    for block in blocks:
+        found = worse(found, _verdict(block.values))
+    return found
 
 
 def _fields(captured: str) -> Iterator[tuple[str, str]]:
@@ -191,10 +210,19 @@ def _uncorrectable(values: Mapping[str, str]) -> int | None:
 def _verdict(values: Mapping[str, str]) -> Verdict | None:
     word = next((values[key] for key in HEALTHS if key in values), None)
     if word is None:
-        return None
+        return _trouble(values)
     result, code, evidence = judge_health(word)
     details = [_known(values.get(key)) for key in ("error code", "error information")]
-    return result, code, " ".join(filter(None, [evidence, *details]))[:EVIDENCE_CHARS]
+    said = result, code, " ".join(filter(None, [evidence, *details]))[:EVIDENCE_CHARS]
+    return worse(said, _trouble(values))
+
+
+def _trouble(values: Mapping[str, str]) -> Verdict | None:
+    """The worst of what stands in the place of a value."""
+    found: Verdict | None = None
+    for key in MEASURED & set(values):
+        found = worse(found, judge_value(key, values[key]))
+    return found
 
 
 def _listed(captured: str) -> tuple[Chip, ...]:

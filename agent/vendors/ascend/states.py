@@ -33,6 +33,9 @@ _ERROR = re.compile(
     re.IGNORECASE,
 )
 _GONE = re.compile(r"\blost\b|dropped|offline|not exist|not present|not in place", re.IGNORECASE)
+_RESET = re.compile(r"requires? reset|reset required", re.IGNORECASE)
+_TROUBLE = re.compile(r"\berr|error|fail|fault|abnormal|critical|timed? ?out", re.IGNORECASE)
+_VALUE = re.compile(r"(?:[-+]?[\d.]+|N/?A|-)(?:/(?:[-+]?[\d.]+|N/?A|-))?", re.IGNORECASE)
 _COUNTER = re.compile(r"(?:count|cnt|code|information|rate\(%\))\s*:", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?:npu|card|device|dev)[ _-]?(?:id)?[\s:=(\[]{0,3}(\d{1,5})\b", re.IGNORECASE)
 
@@ -40,8 +43,28 @@ _NUMBERED = re.compile(r"\b(?:npu|card|device|dev)[ _-]?(?:id)?[\s:=(\[]{0,3}(\d
 def judge_health(word: str | None) -> Verdict:
     """The verdict on a health word; one that is not in the table is unknown, never healthy."""
     text = (word or "").strip()
-    result, code = HEALTH.get(text.lower(), (UNKNOWN, "no-reading"))
+    result, code = HEALTH.get(text.lower()) or _judge_trouble(text) or (UNKNOWN, "no-reading")
     return result, code, f"Health: {text or 'not reported'}"[:EVIDENCE_CHARS]
+
+
+def judge_value(label: str, text: str) -> Verdict | None:
+    """What the text in a value's place says of the device; None where it is a value, or none is there."""
+    clean = " ".join(text.split())
+    trouble = _judge_trouble(clean)
+    if trouble:
+        return trouble[0], trouble[1], f"{label}: {clean}"[:EVIDENCE_CHARS]
+    tokens = re.sub(r"\s*/\s*", "/", clean).split()
+    if all(_VALUE.fullmatch(token) for token in tokens):
+        return None
+    return UNKNOWN, "unreadable", f"{label}: {clean}"[:EVIDENCE_CHARS]
+
+
+def _judge_trouble(text: str) -> tuple[CheckResult, str] | None:
+    if _GONE.search(text):
+        return FATAL, "lost"
+    if _RESET.search(text):
+        return FATAL, "reset-required"
+    return (FAILED, "error-state") if _TROUBLE.search(text) else None
 
 
 def worse(first: Verdict | None, second: Verdict | None) -> Verdict | None:

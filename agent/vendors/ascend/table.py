@@ -10,7 +10,7 @@ from agent.host.files import parse_count
 from agent.notices import notice
 from agent.protocol import normal_pci
 from agent.vendors.ascend.chips import Chip, Findings
-from agent.vendors.ascend.states import UNKNOWN, Verdict, judge_health, worse
+from agent.vendors.ascend.states import UNKNOWN, Verdict, judge_health, judge_value, worse
 from agent.vendors.base import MOST_MEMORY_MIB, Process, to_int, to_number
 
 TOOL = "npu-smi"
@@ -39,11 +39,28 @@ def parse_table(captured: str) -> Findings:
     reader.flush()
     version = _VERSION.search(captured)
     chips = [replace(chip, processes=reader.processes_of(chip)) for chip in reader.chips]
+    odd = _mixed_up(chips)
     return Findings(
-        chips=tuple(chips),
+        chips=tuple(_judged_together(chip, chips) if chip.npu in odd else chip for chip in chips),
         driver_version=version.group(1) if version else None,
-        warnings=(notice("output-damaged", tool=TOOL),) if reader.damaged else (),
+        warnings=(notice("output-damaged", tool=TOOL),) if reader.damaged or odd else (),
     )
+
+
+def _mixed_up(chips: Sequence[Chip]) -> set[int]:
+    """Boards whose chips are not the first, the second and so on: their lines are not where they were."""
+    boards: dict[int, list[int]] = {}
+    for chip in chips:
+        boards.setdefault(chip.npu, []).append(chip.chip)
+    return {npu for npu, places in boards.items() if places != list(range(len(places)))}
+
+
+def _judged_together(chip: Chip, chips: Sequence[Chip]) -> Chip:
+    """One cannot tell which of a mixed-up board's chips is well, so that none is."""
+    for other in chips:
+        if other.npu == chip.npu:
+            chip = replace(chip, verdict=worse(chip.verdict, other.verdict))
+    return chip
 
 
 @dataclass
@@ -55,6 +72,7 @@ class _Reader:
     numbering: str = ""
     labels: list[tuple[str, ...]] = field(default_factory=lambda: [FIRST_LABELS, SECOND_LABELS])
     pending: list[str] | None = None
+    unpaired: Verdict | None = None
     in_processes: bool = False
     processes: dict[tuple[int, int], list[Process]] = field(default_factory=dict)
 
@@ -63,6 +81,7 @@ class _Reader:
         if not line.startswith("|"):
             if line.startswith("+"):
                 self.flush()
+                self.unpaired = None
             return
         cells = [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
         if self._is_header(cells):
@@ -79,6 +98,7 @@ class _Reader:
         if self.pending is not None:
             chip = _first_line(self.pending, self.labels[0])
             self._keep(chip and replace(chip, verdict=worse(chip.verdict, CUT_OFF)))
+            self.unpaired = worse(chip.verdict if chip else None, CUT_OFF)
             self.damaged = True
         self.pending = None
 
@@ -104,7 +124,10 @@ class _Reader:
     def _device(self, cells: list[str]) -> None:
         if self.pending is not None and _is_second(cells):
             first, self.pending = self.pending, None
-            self._keep(_chip(first, cells, self.labels, self.numbering))
+            chip = _chip(first, cells, self.labels, self.numbering)
+            # After a first line without its second one, nobody knows whose this second line is.
+            self._keep(chip and replace(chip, verdict=worse(chip.verdict, self.unpaired)))
+            self.unpaired = None
         elif _NUMBERED.match(cells[0].split(" ")[0]) and not _BUS.match(cells[1]):
             self.flush()
             self.pending = cells
@@ -157,7 +180,9 @@ def _chip(
         total_mib=total,
         used_mib=used,
         utilization_pct=to_int(busy, low=0, high=100),
-        verdict=worse(chip.verdict, NO_MEMORY) if total is None else chip.verdict,
+        verdict=worse(
+            worse(chip.verdict, judge_value("second line", second[-1])), NO_MEMORY if total is None else None
+        ),
     )
 
 
@@ -171,7 +196,7 @@ def _first_line(cells: Sequence[str], labels: Sequence[str]) -> Chip | None:
     return Chip(
         npu=npu,
         name=name.strip() or None,
-        verdict=judge_health(cells[1]),
+        verdict=worse(judge_health(cells[1]), judge_value("first line", cells[-1])),
         # A running chip draws more than nothing and is warmer than ice: 0 is the driver's "cannot read".
         power_w=watts or None,
         temperature_c=to_int(values.get("temp"), low=1, high=HOTTEST_C),
