@@ -6,7 +6,9 @@ import argparse
 import importlib
 import json
 import sys
+from pathlib import Path
 
+from bench import plots
 from bench.machine import describe
 
 BENCHMARKS = {
@@ -28,6 +30,11 @@ def main() -> None:
         benchmark = importlib.import_module(module)
         command = commands.add_parser(name, help=(benchmark.__doc__ or "").partition("\n")[0])
         command.add_argument("--json", action="store_true", help="JSON on one line")
+        if hasattr(benchmark, "panels"):
+            command.add_argument(
+                "--plot", type=Path, help="write a plot here (.svg), and its values beside (.csv)"
+            )
+            command.set_defaults(panels=benchmark.panels)
         benchmark.add_options(command)
         command.set_defaults(run=benchmark.run)
     options = parser.parse_args()
@@ -35,6 +42,9 @@ def main() -> None:
         print("\n".join(BENCHMARKS))
         return
     figures = {"benchmark": options.name, "machine": describe(), **options.run(options)}
+    curves = figures.pop("curves", {})
+    if getattr(options, "plot", None):
+        plots.write(options.plot, options.name, options.panels(figures, curves))
     json.dump(figures, sys.stdout, indent=None if options.json else 2)
     print()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from typing import Any
 
 from bench.data import add_data_option, at_least, show_progress
 from bench.openb_lists import arrivals, load
+from bench.plots import Panel, Scale, Series
 from bench.statistics import summary
 from scheduling.engine.ordering import expected_shapes
 from scheduling.engine.plan import Planner
@@ -24,11 +26,13 @@ from scheduling.simulator.cluster import uniform_nodes
 from scheduling.simulator.policy import PRESETS, TRAINING, preset, without_precheck
 from scheduling.simulator.traces.openb import node_infos, request_of
 
+SIZES = (1000, 3000, 10_000, 30_000)
 _SEED = 42
 _BATCH = 100
 _SINGLE = 1000
 _STREAM = "openb"
 _DEVICES = 8
+_COSTS = ("decision_cpu_us", "cold_cpu_ms", "build_cpu_s", "peak_memory_mib")
 # What a mixed cluster is asked for: shares, single devices, half and whole nodes, CPU work.
 SHAPES = (
     (30, Request(devices=1, device_compute_milli=250, shareable=True, cores=2, host_memory_mib=8_192)),
@@ -45,9 +49,7 @@ NEW_SHAPE = Request(devices=1, device_compute_milli=333, shareable=True, cores=3
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
-    parser.add_argument(
-        "--nodes", type=_sizes, default=(1000, 3000, 10_000), help="sizes (default 1000,3000,10000)"
-    )
+    parser.add_argument("--nodes", type=_sizes, default=SIZES, help="sizes (default 1000,3000,10000,30000)")
     parser.add_argument("--jobs", type=at_least(1), default=2000, help="decisions per size (default 2000)")
     parser.add_argument(
         "--preset", choices=sorted(PRESETS), default="packing", help="weights (default packing)"
@@ -65,9 +67,81 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         command += ["--preset", options.preset, "--list", options.pods]
         command += ["--data", str(options.data)] if options.data else []
         answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        found[case if case == _STREAM else f"{case} nodes"] = json.loads(answer.stdout)
+        found[case if case == _STREAM else _name(int(case))] = json.loads(answer.stdout)
         show_progress(done, len(cases), "cases")
-    return {"preset": options.preset, "cases": found}
+    return {
+        "preset": options.preset,
+        "cases": found,
+        "growth": growth([found[_name(n)] for n in options.nodes]),
+    }
+
+
+def _name(nodes: int) -> str:
+    return f"{nodes} nodes"
+
+
+def growth(cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Cost per size, beside that of the first; `exponent` e says that it grew as nodes^e since the size before: 0 is no
+    growth, 1 growth in proportion.
+    """
+    found: list[dict[str, Any]] = []
+    for case in cases:
+        line = {
+            "nodes": case["nodes"],
+            "decision_cpu_us": round(1e6 / case["decisions_per_cpu_s"], 1),
+            "cold_cpu_ms": case["cold_cpu_ms"]["mean"],
+            "build_cpu_s": case["build_cpu_s"],
+            "peak_memory_mib": case["peak_memory_mib"],
+        }
+        before, first = found[-1] if found else line, found[0] if found else line
+        line["times_first"] = {key: _ratio(line[key], first[key]) for key in _COSTS}
+        line["exponent"] = {key: _exponent(line, before, key) for key in _COSTS}
+        found.append(line)
+    return found
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 2) if whole else None
+
+
+def _exponent(line: dict[str, Any], before: dict[str, Any], key: str) -> float | None:
+    if line["nodes"] == before["nodes"] or not line[key] or not before[key]:
+        return None
+    return round(math.log(line[key] / before[key]) / math.log(line["nodes"] / before["nodes"]), 2)
+
+
+def panels(figures: dict[str, Any], _curves: object) -> list[Panel]:
+    """Cost against the number of nodes."""
+    lines = figures["growth"]
+
+    def curve(key: str, name: str) -> Series:
+        return Series(name, [(line["nodes"], line[key]) for line in lines])
+
+    cost = [curve("decision_cpu_us", "mean")]
+    for name in ("p50", "p95", "p99"):
+        cases = (figures["cases"][_name(line["nodes"])] for line in lines)
+        cost.append(
+            Series(f"{name} (one by one)", [(c["nodes"], c["decision_us"]["cpu"][name]) for c in cases])
+        )
+    return [
+        Panel("Warm decision", "nodes of 8 devices", "CPU time (us)", cost, Scale.LOG, Scale.LOG),
+        Panel(
+            "First scoring of a new shape",
+            "nodes of 8 devices",
+            "CPU time (ms)",
+            [curve("cold_cpu_ms", "mean of 5 shapes")],
+            Scale.LOG,
+            Scale.LOG,
+        ),
+        Panel(
+            "Memory",
+            "nodes of 8 devices",
+            "peak of the process (MiB)",
+            [curve("peak_memory_mib", "peak")],
+            Scale.LOG,
+            Scale.LOG,
+        ),
+    ]
 
 
 def main() -> None:

@@ -7,13 +7,14 @@ import csv
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench.data import add_data_option, at_least, show_progress
 from bench.openb_check import check
 from bench.openb_lists import Lists, arrivals, arrived_at, load
+from bench.plots import Mark, Panel, Series
 from bench.statistics import summary
 from scheduling.engine.ordering import expected_shapes
 from scheduling.engine.plan import Planner
@@ -23,10 +24,20 @@ from scheduling.simulator.policy import PRESETS, TRAINING, preset, without_prech
 from scheduling.simulator.traces.errors import TraceError
 from scheduling.simulator.traces.openb import node_infos, request_of
 
+Curve = list[tuple[float, float]]
 COLUMNS = ("seed", "order", "pod", "node", "devices", "milli")
 _BATCH = 250
 # Ten to a core: rounding up loses little, and a node still has a number of CPUs that is quick to choose from.
 CPU_UNIT_MILLI = 100
+# Allocated % at 100 and 130 % arrived load on the default list, published with the trace (means over seeds 42-51).
+PUBLISHED = {
+    "Random": (86.30, 87.47),
+    "DotProd": (90.62, 90.85),
+    "Clustering": (91.65, 91.88),
+    "Packing": (91.78, 92.00),
+    "BestFit": (92.86, 93.08),
+    "FGD": (95.23, 95.39),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     track = Track(lists, cpu_unit_milli=options.cpu_unit)
     lines, scores, seconds = track.run(options.preset, options.seeds, options.load)
     sample = track.run("sample", options.seeds[: options.sample_seeds], options.load)[1]
+    curves = {f"seed {score['seed']}": score.pop("curve") for score in scores}
+    curves |= {f"seed {score['seed']}, sample policy": score.pop("curve") for score in sample}
     if options.out:
         write(options.out, lines)
     return {
@@ -115,7 +128,26 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "sample_policy": figures(sample),
         "decisions_per_cpu_s": round(len(lines) / seconds),
         "check": check(lines, lists.nodes, lists.pods),
+        "curves": curves,
     }
+
+
+def panels(figures: dict[str, Any], curves: dict[str, Curve]) -> list[Panel]:
+    """Allocated against arrived load, a line per seed; on the default list beside what others published."""
+    series = [Series(name, curve) for name, curve in curves.items()]
+    if figures["list"] == "default":
+        series += [
+            Series(f"{name} (published)", list(zip((100, 130), percents, strict=True)), Mark.POINTS)
+            for name, percents in PUBLISHED.items()
+        ]
+    title = f"{figures['list']} list, {figures['nodes']} nodes, preset {figures['preset']}"
+    x, y = "arrived load (% of device-milli)", "allocated (% of device-milli)"
+    end = Panel(f"{title}, from 80 %", x, y, [_from(each, 80) for each in series])
+    return [Panel(title, x, y, series), end]
+
+
+def _from(series: Series, least: float) -> Series:
+    return replace(series, points=[(x, y) for x, y in series.points if float(x) >= least])
 
 
 class Track:
@@ -172,7 +204,20 @@ class Track:
             "first_device_refusal_at_percent": None if before is None else round(100 * before / capacity, 2),
             "refused_8_device_pods": sum(pods[order[line.order]].devices == 8 for line in refused),
             "refused_pods": sum(not line.node for line in fates),
+            "curve": self._curve(order, fates),
         }
+
+    def _curve(self, order: Sequence[int], fates: Sequence[Line]) -> Curve:
+        """Arrived and allocated device-milli in % of capacity, at every whole % that arrived."""
+        pods, capacity = self.lists.pods, self.lists.capacity_milli
+        arrived = allocated = 0
+        found: Curve = [(0.0, 0.0)]
+        for position, line in zip(order, fates, strict=True):
+            arrived += pods[position].total_milli
+            allocated += line.milli * len(line.devices)
+            if arrived * 100 // capacity > found[-1][0]:
+                found.append((round(100 * arrived / capacity, 3), round(100 * allocated / capacity, 3)))
+        return found
 
 
 def allocated_percent(fates: Sequence[Line], capacity_milli: int) -> float:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench.data import PHILLY, add_data_option, at_least, data_file, show_progress
+from bench.plots import Mark, Panel, Scale, Series
 from scheduling.simulator.cluster import Cluster, Hardware, uniform_nodes
-from scheduling.simulator.jobs import SimJob
+from scheduling.simulator.jobs import SIZE_CLASSES, SimJob
 from scheduling.simulator.policy import PRESETS, preset
 from scheduling.simulator.replay import Replay
 from scheduling.simulator.report import report_of
@@ -21,6 +22,9 @@ from scheduling.simulator.traces.philly import read_jobs, sim_jobs
 
 _SINCE = datetime(2017, 10, 3, tzinfo=UTC)
 _DEVICES_PER_NODE = 8
+_ALL = "all"
+_SHARES = 100
+Curve = list[tuple[float, float]]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +51,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     except TraceError as error:
         raise SystemExit(str(error)) from error
     jobs = sim_jobs(found[: options.jobs or None], devices_per_node=_DEVICES_PER_NODE)
-    orders = {order.value: _one(options, jobs, order) for order in Order}
+    orders: dict[str, Any] = {}
+    curves: dict[str, dict[str, Curve]] = {}
+    for order in Order:
+        replay, figures = _one(options, jobs, order)
+        orders[order.value] = figures
+        for size, waits in _by_class(replay).items():
+            curves.setdefault(size, {})[order.value] = cumulative(waits)
     return {
         "jobs": len(jobs),
         "of": len(found),
@@ -56,10 +66,40 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "preset": options.preset,
         "cycle_s": options.cycle_s,
         "orders": orders,
+        "curves": curves,
     }
 
 
-def _one(options: argparse.Namespace, jobs: Sequence[SimJob], order: Order) -> dict[str, Any]:
+def panels(figures: dict[str, Any], curves: dict[str, dict[str, Curve]]) -> list[Panel]:
+    """For all jobs and for each size class, which share of them waited how long at most, a line per order."""
+    return [
+        Panel(
+            f"{size} ({figures['jobs']} jobs on {figures['devices']} devices)"
+            if size == _ALL
+            else f"{size} devices",
+            "wait (s)",
+            "jobs that started by then (%)",
+            [Series(order, curve, Mark.STEP) for order, curve in by_order.items()],
+            x_scale=Scale.SYMLOG,
+        )
+        for size, by_order in curves.items()
+    ]
+
+
+def _by_class(replay: Replay) -> dict[str, list[int]]:
+    waits = replay.waits.by_size
+    everything = [wait for found in waits.values() for wait in found]
+    return {_ALL: everything} | {size: list(waits[size]) for size in SIZE_CLASSES if size in waits}
+
+
+def cumulative(waits_ms: Sequence[int]) -> Curve:
+    """Waits in s and the share of jobs in % that waited no longer, at a hundred shares and at the ends."""
+    ordered = sorted(waits_ms)
+    ranks = sorted({max(1, len(ordered) * share // _SHARES) for share in range(_SHARES + 1)})
+    return [(ordered[rank - 1] / 1000, round(100 * rank / len(ordered), 3)) for rank in ranks]
+
+
+def _one(options: argparse.Namespace, jobs: Sequence[SimJob], order: Order) -> tuple[Replay, dict[str, Any]]:
     nodes = uniform_nodes(
         options.nodes, devices=_DEVICES_PER_NODE, cores=0, memory_mib=1, model="accelerator"
     )
@@ -74,7 +114,7 @@ def _one(options: argparse.Namespace, jobs: Sequence[SimJob], order: Order) -> d
     replay.run(lambda done: show_progress(done, len(jobs), f"jobs, {order}"))
     wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
     report = report_of(replay, trace="philly")
-    return {
+    return replay, {
         "waits": report["waits"],
         "utilisation": report["utilisation"],
         "fragmentation": report["fragmentation"],

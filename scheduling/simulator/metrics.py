@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from scheduling.engine.types import PPM
 from scheduling.simulator.cluster import Cluster
 from scheduling.simulator.jobs import SimJob
+from scheduling.simulator.timeline import Step, Timeline
 
 
 @dataclass(slots=True)
@@ -33,11 +34,14 @@ class Meter:
 
     whole: Integrals = field(default_factory=Integrals)
     arriving: Integrals = field(default_factory=Integrals)
+    timeline: Timeline = field(default_factory=Timeline)
     busy: int = 0
     still_arriving: bool = True
 
-    def pass_time(self, cluster: Cluster, span_ms: int, *, waiting: bool, false_shortage: bool) -> None:
-        """The cluster stood like this for so long."""
+    def pass_time(self, cluster: Cluster, span_ms: int, *, waiting: int, false_shortage: bool) -> None:
+        """The cluster stood like this for so long, and so many jobs waited."""
+        now = cluster.totals
+        self.timeline.pass_time(span_ms, Step(1, now.capacity_milli, now.booked_milli, self.busy, waiting))
         for sums in (self.whole, self.arriving) if self.still_arriving else (self.whole,):
             totals = cluster.totals
             sums.span_ms += span_ms
@@ -47,7 +51,7 @@ class Meter:
             sums.partial += totals.partial_milli * span_ms
             sums.cores += totals.cores * span_ms
             sums.booked_cores += totals.booked_cores * span_ms
-            sums.waiting_ms += span_ms * waiting
+            sums.waiting_ms += span_ms * (waiting > 0)
             sums.false_shortage_ms += span_ms * false_shortage
 
 
@@ -90,11 +94,6 @@ def percentiles(values: Sequence[int]) -> dict[str, float | int | None]:
     mean = round(math.fsum(ordered) / len(ordered) / 1000, 3)
     figures = {f"p{percent}_s": rank(percent) for percent in (50, 95, 99)}
     return {"count": len(ordered), "mean_s": mean, **figures, "max_s": ordered[-1] / 1000}
-
-
-def percent(part: int, whole: int) -> float | None:
-    """part / whole in %, three decimals; None where there is no whole."""
-    return None if whole <= 0 else round(100 * part / whole, 3)
 
 
 def energy_kwh(cluster: Cluster, sums: Integrals) -> float:

@@ -83,7 +83,7 @@ class Replay:
 
     def _pass_time(self, at: int) -> None:
         if at > self.now_ms:
-            waiting = self.pending.count > 0
+            waiting = self.pending.count
             self.meter.pass_time(
                 self.cluster, at - self.now_ms, waiting=waiting, false_shortage=self._false_shortage
             )

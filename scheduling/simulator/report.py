@@ -9,8 +9,9 @@ from typing import Any
 
 from scheduling.engine.types import PPM
 from scheduling.simulator.jobs import SIZE_CLASSES
-from scheduling.simulator.metrics import Integrals, energy_kwh, percent, percentiles
+from scheduling.simulator.metrics import Integrals, energy_kwh, percentiles
 from scheduling.simulator.replay import Replay
+from scheduling.simulator.timeline import percent
 
 _HOUR_MILLI_MS = 1000 * 3_600_000
 _WAITS = ("count", "mean_s", "p50_s", "p95_s", "p99_s", "max_s")
@@ -61,6 +62,7 @@ def report_of(run: Replay, *, trace: str, real_waits_ms: Sequence[int] = ()) -> 
         },
         "energy_kwh": energy_kwh(run.cluster, whole),
         "output": _output(run),
+        "timeline": run.meter.timeline.figures(),
     }
 
 
