@@ -33,7 +33,7 @@ class MapView(APIView):
 
     @extend_schema(operation_id="map", responses=MapSerializer)
     def get(self, request: Request) -> Response:
-        document = resource_map()
+        document = resource_map(signed_in(request))
         etag = etag_of("map", document)
         return not_modified(request, etag) or with_etag(Response(stamped(document)), etag)
 

@@ -187,6 +187,8 @@ class MapSerializer(serializers.Serializer):
     groups = MapGroupSerializer(many=True)
     nodes = serializers.ListField(child=serializers.ListField(child=serializers.JSONField()))
     models = serializers.ListField(child=serializers.CharField())
+    queues = serializers.ListField(child=serializers.CharField())
+    teams = serializers.ListField(child=serializers.CharField())
     columns = MapColumnsSerializer()
 
 

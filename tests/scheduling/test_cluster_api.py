@@ -65,6 +65,30 @@ def test_the_map_names_its_columns_and_knows_what_is_booked(api, user):
     assert [(g["node_set"], len(g["nodes"])) for g in found["groups"]] == [("a", 2), (None, 1)]
 
 
+def test_the_map_names_queue_and_rack_but_no_team_of_others(api, user):
+    node = cluster()[0]
+    Node.objects.filter(pk=node.pk).update(labels={"rack": "r-07"})
+    job = make.make_job(user, resources={"devices": 1})
+    make.run_cycle()
+    where = Placement.objects.get(job=job).slices.get().device
+
+    def shown(found):
+        rows = {row[0]: dict(zip(found["columns"]["nodes"], row, strict=True)) for row in found["nodes"]}
+        devices = [row for node_row in rows.values() for row in node_row["devices"]]
+        device = next(row for row in devices if row[0] == where.pk)
+        return rows, dict(zip(found["columns"]["devices"], device, strict=True))
+
+    found = api.get("/api/v1/map").json()
+    rows, device = shown(found)
+    assert [row["rack"] for row in rows.values()].count("r-07") == 1
+    assert found["queues"][device["queue_idx"]] == "training"
+    assert found["teams"][device["team_idx"]] == job.team.slug
+    stranger = APIClient()
+    stranger.force_login(make.make_user("eve", team=make.make_team("other")))
+    found = stranger.get("/api/v1/map").json()
+    assert (found["teams"], shown(found)[1]["team_idx"]) == ([], None)
+
+
 def test_the_map_is_sent_again_only_when_it_changed(api):
     cluster()
     first = api.get("/api/v1/map")
