@@ -149,6 +149,12 @@ def to_int(text: str | None, *, low: int, high: int) -> int | None:
     return None if value is None else round(value)
 
 
+def as_text(value: str | bytes | None) -> str | None:
+    """A library's string without padding; None for an empty one."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return text.strip("\0 ") or None if text else None
+
+
 def in_range(value: float | None, *, low: float, high: float) -> int | None:
     """A measured number, or None where it is a sentinel or absurd."""
     return round(value) if value is not None and low <= value <= high else None
@@ -199,6 +205,7 @@ def _device(reading: Reading) -> dict[str, object]:
         "uuid": facts.uuid,
         "pci_bus_id": facts.pci_bus_id,
         "model": facts.model,
+        "compute_units": facts.compute_units,
         "memory_total_mib": facts.memory_total_mib,
         "memory_used_mib": sample.memory_used_mib,
         "memory_used_pct": reading.memory_used_pct,
