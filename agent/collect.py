@@ -22,12 +22,10 @@ import msgspec
 import agent
 from agent.config import Config
 from agent.host import cpus, machine, memory, mounts, numa, runtimes
-from agent.journal import write_atomic
+from agent.known_devices import KnownDevices, facts_of, fit, samples_of, unknown_checks
 from agent.notices import notice
 from agent.protocol import (
     Check,
-    CheckResult,
-    DeviceFacts,
     DeviceSample,
     Facts,
     Link,
@@ -37,7 +35,7 @@ from agent.protocol import (
     Vendor,
 )
 from agent.vendors import PROBES
-from agent.vendors.base import Probe, Readout, device_name, with_vendor
+from agent.vendors.base import Probe, Readout, with_vendor
 from agent.vendors.worker import Answer
 
 logger = logging.getLogger("headrace.agent.collect")
@@ -164,34 +162,6 @@ class VendorWorker:
             self._stuck = process
 
 
-class KnownDevices:
-    """Devices seen since boot, kept on disk, so that a probe that fails after a restart does not make them vanish."""
-
-    def __init__(self, state_dir: Path, boot_id: str) -> None:
-        self._path = state_dir / "devices.json"
-        self._boot_id = boot_id
-        self._all = self._load()
-
-    def of(self, vendor: Vendor) -> list[DeviceFacts]:
-        """Last seen devices of one vendor."""
-        return self._all.get(vendor.value, [])
-
-    def see(self, vendor: Vendor, devices: list[DeviceFacts]) -> None:
-        """Remember them."""
-        if self._all.get(vendor.value, []) != devices:
-            self._all[vendor.value] = devices
-            write_atomic(self._path, msgspec.json.encode({"boot_id": self._boot_id, "devices": self._all}))
-
-    def _load(self) -> dict[str, list[DeviceFacts]]:
-        try:
-            kept = msgspec.json.decode(self._path.read_bytes())
-            if kept["boot_id"] != self._boot_id:
-                return {}
-            return msgspec.convert(kept["devices"], dict[str, list[DeviceFacts]])
-        except (OSError, msgspec.MsgspecError, KeyError, TypeError):
-            return {}
-
-
 class HostCollector:
     """The real thing: this machine, measured by a thread of its own."""
 
@@ -312,12 +282,12 @@ class HostCollector:
 
     def _take_readout(self, vendor: Vendor, readout: Readout) -> tuple[list[DeviceSample], list[Check]]:
         with self._lock:
-            self._known.see(vendor, [reading.facts for reading in readout.readings])
+            readings = fit(readout.readings, self._known.of(vendor))
+            self._known.see(vendor, [facts_of(reading) for reading in readings])
             self._links[vendor] = list(readout.links)
             self._vendor_warnings[vendor] = [with_vendor(said, vendor) for said in readout.warnings]
-        return [reading.sample for reading in readout.readings], [
-            reading.check for reading in readout.readings
-        ]
+        samples = [sample for reading in readings for sample in samples_of(reading)]
+        return samples, [reading.check for reading in readings]
 
     def _read_host(self) -> Facts:
         config, root = self._config, self._root
@@ -350,16 +320,3 @@ class HostCollector:
             deadline = time.monotonic() + RUNTIMES_AGE_S
             while not self._closed and time.monotonic() < deadline:
                 time.sleep(1.0)
-
-
-def unknown_checks(devices: list[DeviceFacts], problem: str) -> list[Check]:
-    """A probe that failed says nothing good and nothing bad of the devices it should have seen."""
-    return [
-        Check(
-            device=device_name(device),
-            result=CheckResult.UNKNOWN,
-            code="probe-failed",
-            evidence=problem[:500],
-        )
-        for device in devices
-    ]

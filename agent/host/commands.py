@@ -18,11 +18,14 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What came of a command; `problem` is empty when it ended with status 0 and some output."""
+    """What came of a command; `problem` is empty when it ended with status 0 and some output. `errors` is what it
+    wrote beside its output.
+    """
 
     output: str
     problem: str = ""
     stuck: subprocess.Popen[bytes] | None = None
+    errors: str = ""
 
 
 def run_command(argv: list[str], *, timeout_s: float, path: str | None = None) -> CommandResult:
@@ -46,10 +49,12 @@ def run_command(argv: list[str], *, timeout_s: float, path: str | None = None) -
     except subprocess.TimeoutExpired:
         return CommandResult("", f"{argv[0]}: no answer within {timeout_s:g} s", _kill(process))
     text = output[:MOST_BYTES].decode("utf-8", "replace")
+    beside = errors[:MOST_BYTES].decode("utf-8", "replace").strip()
     if process.returncode != 0:
-        detail = errors.decode("utf-8", "replace").strip()[:300] or text.strip()[:300]
-        return CommandResult(text, f"{argv[0]}: exit status {process.returncode} {detail}".strip())
-    return CommandResult(text, "" if text.strip() else f"{argv[0]}: empty output")
+        detail = beside[:300] or text.strip()[:300]
+        problem = f"{argv[0]}: exit status {process.returncode} {detail}".strip()
+        return CommandResult(text, problem, errors=beside)
+    return CommandResult(text, "" if text.strip() else f"{argv[0]}: empty output", errors=beside)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes] | None:

@@ -1,8 +1,6 @@
 """NVIDIA's tools and library, from samples written for the purpose."""
 
 import json
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from agent.notices import notice
 from agent.protocol import CheckResult, Link
 from agent.vendors.base import document
-from agent.vendors.nvidia import NvidiaProbe, nvml
+from agent.vendors.nvidia import NvidiaProbe
 
 GPU = """
 <gpu id="{bus}">
@@ -149,137 +147,3 @@ def test_damaged_output_raises_nothing(data: st.DataObject) -> None:
     junk = data.draw(st.sampled_from(["", "\x1b[31m", "9" * 40, "N/A", "\x00", "<gpu>", "</gpu>", "&x;"]))
     readout = NvidiaProbe.parse(text[:start] + junk + text[end:])
     json.dumps(document(readout))
-
-
-class FakeNvmlError(Exception):
-    def __init__(self, value: int) -> None:
-        super().__init__(f"error {value}")
-        self.value = value
-
-
-class FakeNvml:
-    """Stands for the library: two GPUs joined by two NVLinks; `broken` maps a device to the error it answers with."""
-
-    NVMLError = FakeNvmlError
-    NVML_ERROR_GPU_IS_LOST, NVML_ERROR_RESET_REQUIRED = 15, 16
-    NVML_ERROR_UNKNOWN, NVML_ERROR_IRQ_ISSUE, NVML_ERROR_TIMEOUT = 999, 11, 10
-    nvmlMemory_v2 = 2
-
-    def __init__(
-        self, *, broken: dict[int, int] | None = None, count: int = 2, init: int | None = None
-    ) -> None:
-        self.broken = broken or {}
-        self.count = count
-        self.init = init
-        self.ecc = 0
-
-    def nvmlInit(self) -> None:
-        if self.init is not None:
-            raise FakeNvmlError(self.init)
-
-    def nvmlShutdown(self) -> None: ...
-
-    def nvmlSystemGetDriverVersion(self) -> bytes:
-        return b"999.1"
-
-    def nvmlDeviceGetCount(self) -> int:
-        return self.count
-
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:
-        return index
-
-    def _answer(self, handle: int, value: Any) -> Any:
-        if handle in self.broken:
-            raise FakeNvmlError(self.broken[handle])
-        return value
-
-    def nvmlDeviceGetPciInfo(self, handle: int) -> Any:
-        return SimpleNamespace(busId=f"00000000:{0x3B + handle:02X}:00.0")
-
-    def nvmlDeviceGetUUID(self, handle: int) -> str:
-        return f"GPU-{handle}"
-
-    def nvmlDeviceGetName(self, handle: int) -> str:
-        return "Imaginary"
-
-    def nvmlDeviceGetMemoryInfo(self, handle: int, version: int | None = None) -> Any:
-        return self._answer(handle, SimpleNamespace(total=24 << 30, used=1 << 30, reserved=400 << 20))
-
-    def nvmlDeviceGetUtilizationRates(self, handle: int) -> Any:
-        return self._answer(handle, SimpleNamespace(gpu=4294967295 if handle else 55))
-
-    def nvmlDeviceGetTemperature(self, handle: int, sensor: int) -> int:
-        return self._answer(handle, 44)
-
-    def nvmlDeviceGetPowerUsage(self, handle: int) -> int:
-        return self._answer(handle, 70_500)
-
-    def nvmlDeviceGetTotalEccErrors(self, handle: int, kind: int, counter: int) -> int:
-        return self._answer(handle, self.ecc)
-
-    def nvmlDeviceGetNvLinkState(self, handle: int, link: int) -> int:
-        if link > 1:
-            raise FakeNvmlError(3)
-        return 1
-
-    def nvmlDeviceGetNvLinkRemotePciInfo(self, handle: int, link: int) -> Any:
-        return SimpleNamespace(busId=f"00000000:{0x3C - handle:02X}:00.0".encode())
-
-    def nvmlDeviceGetTopologyCommonAncestor(self, a: int, b: int) -> int:
-        return 50
-
-
-def test_the_library_gives_facts_readings_and_links() -> None:
-    readout = nvml.read_all(FakeNvml())
-    first, second = readout.readings
-    assert (first.facts.uuid, first.facts.pci_bus_id, first.facts.memory_reserved_mib) == (
-        "GPU-0",
-        "0000:3b:00.0",
-        400,
-    )
-    assert (first.sample.memory_used_mib, first.sample.utilization_pct, first.sample.power_mw) == (
-        1024,
-        55,
-        70_500,
-    )
-    assert second.sample.utilization_pct is None  # a sentinel
-    assert readout.links == [Link(0, 1, "NV", 2)] and first.check.result is CheckResult.OK
-
-
-@pytest.mark.parametrize(
-    ("error", "result", "code"),
-    [
-        (15, CheckResult.FATAL, "lost"),
-        (16, CheckResult.FATAL, "reset-required"),
-        (999, CheckResult.FAILED, "error-state"),
-        (10, CheckResult.FAILED, "driver-timeout"),
-        (3, CheckResult.UNKNOWN, "no-reading"),
-    ],
-)
-def test_a_broken_device_is_reported_beside_healthy_ones(error: int, result: CheckResult, code: str) -> None:
-    good, bad = nvml.read_all(FakeNvml(broken={1: error})).readings
-    assert good.check.result is CheckResult.OK
-    assert (bad.check.result, bad.check.code) == (result, code) and bad.facts.uuid == "GPU-1"
-    assert bad.sample.memory_used_mib is None
-
-
-def test_no_library_is_no_crash() -> None:
-    with pytest.raises(nvml.Unavailable):
-        nvml.read_all(FakeNvml(init=12))
-    assert nvml.read_all(FakeNvml(count=0)).warnings == [notice("no-devices", tool="NVML")]
-
-
-def test_only_new_uncorrectable_errors_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    library = FakeNvml(count=1)
-    monkeypatch.setattr(nvml, "read_all", lambda read=nvml.read_all: read(library))
-    probe, library.ecc = NvidiaProbe(tmp_path), 40
-    assert probe.read().readings[0].check.result is CheckResult.OK  # a lifetime total says nothing
-    library.ecc = 42
-    check = probe.read().readings[0].check
-    assert (check.result, check.code) == (
-        CheckResult.FAILED,
-        "ecc-uncorrectable",
-    ) and "2 new" in check.evidence
-    assert probe.read().readings[0].check.result is CheckResult.OK
-    library.ecc = 0  # the driver was loaded anew
-    assert probe.read().readings[0].check.result is CheckResult.OK

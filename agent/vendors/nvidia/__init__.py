@@ -1,4 +1,4 @@
-"""NVIDIA devices: NVML first, nvidia-smi where the library does not answer."""
+"""NVIDIA devices: NVML first, nvidia-smi where the library does not answer, and the kernel log for Xids."""
 
 from __future__ import annotations
 
@@ -8,23 +8,30 @@ from pathlib import Path
 import msgspec
 
 from agent.host.commands import run_command
+from agent.host.files import read_text
 from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
-from agent.protocol import Check, CheckResult
-from agent.vendors.base import ProbeError, Reading, Readout
-from agent.vendors.nvidia import nvml
+from agent.protocol import DeviceFacts, DeviceSample, Notice, Vendor
+from agent.vendors.base import NO_INDEX, ProbeError, Reading, Readout
+from agent.vendors.command import ErrorCounts
 from agent.vendors.nvidia.formats import parse_text
+from agent.vendors.nvidia.kernel_events import KernelLog
+from agent.vendors.nvidia.kernel_log import Event, check_of
+from agent.vendors.nvidia.merging import join, merge_readouts
+from agent.vendors.nvidia.nvml import Nvml, Unavailable
 
-COMMAND_TIMEOUT_S = 8.0
+COMMAND_TIMEOUT_S = 5.0
 DRIVER_MARKS = ("proc/driver/nvidia/version", "dev/nvidiactl")
 
 
 class NvidiaProbe:
-    """Keeps the last error counts, since only new errors count against a device."""
+    """Keeps the last error counts and how far the kernel log was read, since only what is new counts."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._uncorrectable: dict[str, int] = {}
+        self._nvml = Nvml()
+        self._counts = ErrorCounts()
+        self._log = KernelLog(root)
 
     @staticmethod
     def present(root: Path) -> bool:
@@ -39,29 +46,22 @@ class NvidiaProbe:
     def read(self) -> Readout:
         """Facts and readings of all devices now."""
         try:
-            readout = nvml.read_all()
-        except nvml.Unavailable as error:
-            readout = self._read_by_command(str(error))
-        return msgspec.structs.replace(
-            readout, readings=[self._complete(reading) for reading in readout.readings]
-        )
+            readout = self._nvml.read()
+        except Unavailable as error:
+            readout = read_by_command(str(error))
+        events, warnings = self._events()
+        readings = _with_events([self._complete(reading) for reading in readout.readings], events)
+        return msgspec.structs.replace(readout, readings=readings, warnings=[*readout.warnings, *warnings])
 
-    def _read_by_command(self, reason: str) -> Readout:
-        if shutil.which("nvidia-smi") is None:
-            raise ProbeError(f"{reason}; nvidia-smi is not on PATH")
-        result = run_command(["nvidia-smi", "-q", "-x"], timeout_s=COMMAND_TIMEOUT_S)
-        readout = self.parse(result.output)
-        if result.problem and not readout.readings:
-            raise ProbeError(f"{reason}; {result.problem}")
-        matrix = run_command(["nvidia-smi", "topo", "-m"], timeout_s=COMMAND_TIMEOUT_S)
-        links = parse_text(matrix.output).links if not matrix.problem else []
-        problems = [
-            notice("tool-failed", problem=problem) for problem in (result.problem, matrix.problem) if problem
-        ]
-        return msgspec.structs.replace(readout, links=links, warnings=[*readout.warnings, *problems])
+    def _events(self) -> tuple[list[Event], list[Notice]]:
+        try:
+            return self._log.read(), []
+        except OSError as error:
+            problem = f"the kernel log is not readable ({error.strerror}): Xids are not seen"
+            return [], [notice("tool-failed", problem=problem)]
 
     def _complete(self, reading: Reading) -> Reading:
-        """Add what the kernel knows of the slot, and judge error counts against the last look."""
+        """Add what the kernel knows of the slot and of the processes, and judge error counts against the last look."""
         facts = reading.facts
         if facts.pci_bus_id:
             facts = msgspec.structs.replace(
@@ -69,18 +69,48 @@ class NvidiaProbe:
                 numa_node=pci_numa_node(self._root, facts.pci_bus_id),
                 cpu_affinity=pci_cpus(self._root, facts.pci_bus_id),
             )
-        return msgspec.structs.replace(reading, facts=facts, check=self._judge_errors(reading))
+        processes = [
+            process
+            if process.name
+            else msgspec.structs.replace(process, name=read_text(self._root / f"proc/{process.pid}/comm"))
+            for process in reading.processes
+        ]
+        check = self._counts.judge(reading)
+        return msgspec.structs.replace(reading, facts=facts, check=check, processes=processes)
 
-    def _judge_errors(self, reading: Reading) -> Check:
-        name, count = reading.check.device, reading.uncorrectable
-        before = self._uncorrectable.get(name)
-        if count is not None:
-            self._uncorrectable[name] = count
-        if count is None or before is None or count <= before or reading.check.result is CheckResult.FATAL:
-            return reading.check
-        return Check(
-            device=name,
-            result=CheckResult.FAILED,
-            code="ecc-uncorrectable",
-            evidence=f"{count - before} new uncorrectable memory errors ({before} -> {count})",
-        )
+
+def read_by_command(reason: str) -> Readout:
+    """The devices as nvidia-smi prints them; raises ProbeError, naming also why the library did not do."""
+    if shutil.which("nvidia-smi") is None:
+        raise ProbeError(f"{reason}; nvidia-smi is not on PATH")
+    result = run_command(["nvidia-smi", "-q", "-x"], timeout_s=COMMAND_TIMEOUT_S)
+    readout = parse_text(f"{result.output}\n{result.errors}")
+    none_found = any(said.code == "no-devices" for said in readout.warnings)
+    if not readout.readings and not (none_found and result.output):
+        raise ProbeError(f"{reason}; {result.problem or 'nvidia-smi: its output was not recognised'}")
+    more, problems = [], [result.problem]
+    for arguments in (["-L"], ["topo", "-m"]):
+        other = run_command(["nvidia-smi", *arguments], timeout_s=COMMAND_TIMEOUT_S / 4)
+        problems.append(other.problem)
+        if not other.problem:
+            more.append(msgspec.structs.replace(parse_text(other.output), warnings=[]))
+    said = [notice("tool-failed", problem=problem) for problem in dict.fromkeys(problems) if problem]
+    merged = merge_readouts([readout, *more])
+    return msgspec.structs.replace(merged, warnings=[*merged.warnings, *said])
+
+
+def _with_events(readings: list[Reading], events: list[Event]) -> list[Reading]:
+    """Faults of the kernel log at their devices; a device that the library forgot is there again as lost."""
+    places = {reading.facts.pci_bus_id: number for number, reading in enumerate(readings)}
+    found = list(readings)
+    for event in events:
+        if event.result is None:
+            continue
+        facts = DeviceFacts(vendor=Vendor.NVIDIA, index=NO_INDEX, pci_bus_id=event.bus_id)
+        told = Reading(facts, DeviceSample(device=event.bus_id), check_of(event, event.bus_id))
+        at = places.setdefault(event.bus_id, len(found))
+        if at == len(found):
+            found.append(told)
+        else:
+            found[at] = join(found[at], told)
+    return found

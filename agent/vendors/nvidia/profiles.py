@@ -39,6 +39,7 @@ def make_partition(
     instance: int | None = None,
     compute_instance: int | None = None,
     multiprocessors: int | None = None,
+    compute_milli: int | None = None,
 ) -> Partition:
     """A slice; slices of one GPU instance share its memory, which is its number's memory group."""
     profile = find_profile(name)
@@ -51,7 +52,7 @@ def make_partition(
         memory_used_mib=used_mib,
         instance=instance,
         compute_instance=compute_instance,
-        compute_milli=_share_milli(model, profile, multiprocessors),
+        compute_milli=compute_milli or _share_milli(model, profile, multiprocessors),
         memory_group=instance,
     )
 

@@ -1,0 +1,124 @@
+"""Devices seen since boot, and how a new look fits to them: who is who, and who is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from agent.journal import write_atomic
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor
+from agent.vendors.base import NO_INDEX, Reading, device_name, with_facts
+
+
+class KnownDevices:
+    """Kept on disk, so that a probe that fails after a restart does not make devices vanish."""
+
+    def __init__(self, state_dir: Path, boot_id: str) -> None:
+        self._path = state_dir / "devices.json"
+        self._boot_id = boot_id
+        self._all = self._load()
+
+    def of(self, vendor: Vendor) -> list[DeviceFacts]:
+        """Last seen devices of one vendor."""
+        return self._all.get(vendor.value, [])
+
+    def see(self, vendor: Vendor, devices: list[DeviceFacts]) -> None:
+        """Remember them."""
+        if self._all.get(vendor.value, []) != devices:
+            self._all[vendor.value] = devices
+            write_atomic(self._path, msgspec.json.encode({"boot_id": self._boot_id, "devices": self._all}))
+
+    def _load(self) -> dict[str, list[DeviceFacts]]:
+        try:
+            kept = msgspec.json.decode(self._path.read_bytes())
+            if kept["boot_id"] != self._boot_id:
+                return {}
+            return msgspec.convert(kept["devices"], dict[str, list[DeviceFacts]])
+        except (OSError, msgspec.MsgspecError, KeyError, TypeError):
+            return {}
+
+
+def fit(readings: Sequence[Reading], known: Sequence[DeviceFacts]) -> list[Reading]:
+    """The readings under the names that their devices had before, and a failed check for each device that is missing:
+    what an interface forgets is not gone.
+    """
+    left = list(known)
+    found = []
+    for reading in readings:
+        older = next((facts for facts in left if _same(facts, reading.facts)), None)
+        if older is not None:
+            left.remove(older)
+            reading = with_facts(reading, _named_as(reading.facts, older))
+        found.append(reading)
+    found += [_dropped(facts) for facts in left]
+    return [_numbered(reading, found, at) for at, reading in enumerate(found)]
+
+
+def facts_of(reading: Reading) -> DeviceFacts:
+    """What a device is, its slices without what they use: use is a sample."""
+    slices = [msgspec.structs.replace(part, memory_used_mib=None) for part in reading.partitions]
+    return msgspec.structs.replace(reading.facts, partitions=slices)
+
+
+def samples_of(reading: Reading) -> list[DeviceSample]:
+    """The device's sample, and one of each slice that has a name."""
+    slices = [
+        DeviceSample(device=part.uuid, memory_used_mib=part.memory_used_mib)
+        for part in reading.partitions
+        if part.uuid
+    ]
+    return [reading.sample, *slices]
+
+
+def unknown_checks(devices: Iterable[DeviceFacts], problem: str) -> list[Check]:
+    """A probe that failed says nothing good and nothing bad of the devices it should have seen."""
+    return [
+        Check(
+            device=device_name(device),
+            result=CheckResult.UNKNOWN,
+            code="probe-failed",
+            evidence=problem[:500],
+        )
+        for device in devices
+    ]
+
+
+def _same(older: DeviceFacts, now: DeviceFacts) -> bool:
+    if older.uuid and now.uuid:
+        return older.uuid == now.uuid
+    if older.pci_bus_id and now.pci_bus_id:
+        return older.pci_bus_id == now.pci_bus_id
+    return older.index == now.index and now.index != NO_INDEX
+
+
+def _named_as(now: DeviceFacts, older: DeviceFacts) -> DeviceFacts:
+    """What is known now, with what a broken device no longer says of itself."""
+    said = {name: getattr(now, name) for name in now.__struct_fields__}
+    kept = {name: getattr(older, name) for name, value in said.items() if value is None}
+    if now.index == NO_INDEX:
+        kept["index"] = older.index
+    return msgspec.structs.replace(now, **kept)
+
+
+def _dropped(facts: DeviceFacts) -> Reading:
+    name = device_name(facts)
+    check = Check(
+        device=name,
+        result=CheckResult.FAILED,
+        code="card-dropped",
+        evidence="it was there since boot, and the vendor's interface no longer lists it",
+    )
+    return Reading(
+        facts=facts, sample=DeviceSample(device=name), check=check, partitions=list(facts.partitions)
+    )
+
+
+def _numbered(reading: Reading, all_: Sequence[Reading], at: int) -> Reading:
+    """A device that never had a number gets a free one; the same as long as the others stay."""
+    if reading.facts.index != NO_INDEX:
+        return reading
+    taken = max((other.facts.index for other in all_), default=NO_INDEX)
+    unnumbered = sum(other.facts.index == NO_INDEX for other in all_[:at])
+    return with_facts(reading, msgspec.structs.replace(reading.facts, index=taken + 1 + unnumbered))
