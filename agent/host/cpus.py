@@ -19,7 +19,18 @@ def read_cpus(root: Path, *, allowed: Collection[int] | None = None) -> list[Cpu
     online = set(parse_cpu_list(read_text(base / "online")) or present)
     usable = online if allowed is None else online & set(allowed)
     numa = _numa_of(root)
-    return [_cpu(base, number, numa=numa.get(number), online=number in usable) for number in present]
+    places = _places(base, present)
+    return [
+        Cpu(
+            id=number,
+            core=places[number][1],
+            socket=places[number][0],
+            numa=numa.get(number),
+            max_mhz=_max_mhz(base / f"cpu{number}"),
+            online=number in usable,
+        )
+        for number in present
+    ]
 
 
 def allowed_cpus() -> set[int]:
@@ -37,18 +48,42 @@ def cpu_model(root: Path) -> str | None:
     return next((found[key] for key in MODEL_KEYS if key in found), None)
 
 
-def _cpu(base: Path, number: int, *, numa: int | None, online: bool) -> Cpu:
-    folder = base / f"cpu{number}"
-    core = read_int(folder / "topology/core_id")
-    socket = read_int(folder / "topology/physical_package_id")
-    return Cpu(
-        id=number,
-        core=number if core is None or core < 0 else core,
-        socket=0 if socket is None or socket < 0 else socket,
-        numa=numa,
-        max_mhz=_max_mhz(folder),
-        online=online,
+def _places(base: Path, present: list[int]) -> dict[int, tuple[int, int]]:
+    """(socket, core) by CPU. A core that the kernel does not tell, since its CPU is offline, is numbered beyond all
+    others: nobody's sibling.
+    """
+    told: dict[int, tuple[int, int]] = {}
+    for number in present:
+        folder = base / f"cpu{number}/topology"
+        core, socket = read_int(folder / "core_id"), read_int(folder / "physical_package_id")
+        if core is not None and core >= 0:
+            told[number] = (max(0, socket or 0), core)
+    told = _told_apart(told, {number: _first_sibling(base, number) for number in told})
+    beyond = 1 + max((core for _, core in told.values()), default=-1)
+    missing = [number for number in present if number not in told]
+    return told | {number: (0, beyond + place) for place, number in enumerate(missing)}
+
+
+def _told_apart(told: dict[int, tuple[int, int]], first: dict[int, int | None]) -> dict[int, tuple[int, int]]:
+    """Numbers of cores start again in every cluster of some processors: there a core is numbered by its first CPU."""
+    heads: dict[tuple[int, int], set[int]] = {}
+    for number, place in told.items():
+        head = first[number]
+        if head is not None:
+            heads.setdefault(place, set()).add(head)
+    mixed = {socket for (socket, _), cores in heads.items() if len(cores) > 1}
+    return {
+        number: (socket, core if socket not in mixed or first[number] is None else first[number] or 0)
+        for number, (socket, core) in told.items()
+    }
+
+
+def _first_sibling(base: Path, number: int) -> int | None:
+    folder = base / f"cpu{number}/topology"
+    siblings = parse_cpu_list(
+        read_text(folder / "core_cpus_list") or read_text(folder / "thread_siblings_list")
     )
+    return siblings[0] if number in siblings else None
 
 
 def _max_mhz(folder: Path) -> int | None:

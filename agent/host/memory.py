@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from agent.host.files import parse_count, read_text
+from agent.host.numa import memory_beside_accelerators_mib
 from agent.protocol import NodeSample
 
 
@@ -21,12 +22,14 @@ def read_meminfo(root: Path) -> dict[str, int]:
 
 
 def memory_mib(root: Path) -> int | None:
-    """Memory that jobs may use here: the machine's, or less where a cgroup limits us. None if the kernel
-    says nothing.
+    """Memory that jobs may use here: the machine's without that of accelerators, or less where a cgroup limits us.
+    None if the kernel says nothing.
     """
     total = read_meminfo(root).get("MemTotal")
-    limit = cgroup_limit_mib(root)
-    return min(total, limit) if limit is not None and total is not None else total
+    limits = [
+        limit for limit in (memory_beside_accelerators_mib(root), cgroup_limit_mib(root)) if limit is not None
+    ]
+    return None if total is None else min([total, *limits])
 
 
 def cgroup_limit_mib(root: Path) -> int | None:

@@ -12,12 +12,25 @@ _TOTAL = re.compile(r"MemTotal:\s+(\d+) kB")
 
 
 def read_numa(root: Path) -> list[Numa]:
-    """All NUMA nodes; nodes without CPUs are legal and memory of accelerators among them is not host memory."""
+    """All NUMA nodes with the CPUs that work; nodes without CPUs are legal and memory of accelerators among them is not
+    host memory.
+    """
     folders = sorted(
         (root / "sys/devices/system/node").glob("node[0-9]*"), key=lambda folder: int(folder.name[4:])
     )
     accelerator = _accelerator_nodes(root)
-    return [_node(folder, accelerator) for folder in folders]
+    online = parse_cpu_list(read_text(root / "sys/devices/system/cpu/online"))
+    return [_node(folder, accelerator, online) for folder in folders]
+
+
+def memory_beside_accelerators_mib(root: Path) -> int | None:
+    """Memory of the NUMA nodes that are no accelerator's; None where no accelerator has a node, so that the kernel's
+    total holds.
+    """
+    nodes = read_numa(root)
+    sizes = [node.memory_mib for node in nodes if node.id not in _accelerator_nodes(root)]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(sizes) < len(nodes) and len(known) == len(sizes) else None
 
 
 def pci_numa_node(root: Path, bus_id: str) -> int | None:
@@ -33,17 +46,21 @@ def pci_cpus(root: Path, bus_id: str) -> list[int] | None:
     return parse_cpu_list(read_text(_pci_folder(root, bus_id) / "local_cpulist")) or None
 
 
-def _node(folder: Path, accelerator: set[int]) -> Numa:
+def _node(folder: Path, accelerator: set[int], online: list[int]) -> Numa:
     number = int(folder.name[4:])
-    total = _TOTAL.search(read_text(folder / "meminfo") or "")
-    memory_mib = int(total.group(1)) // 1024 if total and number not in accelerator else None
     distances = (read_text(folder / "distance") or "").split()
+    cpus = parse_cpu_list(read_text(folder / "cpulist"))
     return Numa(
         id=number,
-        cpus=parse_cpu_list(read_text(folder / "cpulist")),
-        memory_mib=memory_mib,
+        cpus=[cpu for cpu in cpus if cpu in online] if online else cpus,
+        memory_mib=None if number in accelerator else _total_mib(folder),
         distances=[count for count in map(parse_count, distances) if count is not None],
     )
+
+
+def _total_mib(folder: Path) -> int | None:
+    total = _TOTAL.search(read_text(folder / "meminfo") or "")
+    return int(total.group(1)) // 1024 if total else None
 
 
 def _accelerator_nodes(root: Path) -> set[int]:
