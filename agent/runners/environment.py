@@ -13,7 +13,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # NVIDIA's own identities; ROCm's runtime knows a device as GPU- and the 16 digits of its unique id.
 UUIDS: Mapping[Vendor, re.Pattern[str]] = {
     Vendor.NVIDIA: re.compile(r"((?:GPU|MIG)-\S+)"),
-    Vendor.AMD: re.compile(r"(?:GPU-|0x)?([0-9a-fA-F]{16})"),
+    Vendor.AMD: re.compile(r"(?:GPU-|0x)([0-9a-fA-F]{1,16})|([0-9a-fA-F]{16})"),
 }
 VISIBLE: Mapping[Vendor, tuple[str, ...]] = {
     Vendor.NVIDIA: ("CUDA_VISIBLE_DEVICES",),
@@ -72,8 +72,8 @@ def _labels(vendor: Vendor, devices: list[AssignedDevice]) -> list[str]:
     known = UUIDS.get(vendor)
     matches = [known.fullmatch(device.uuid or "") if known else None for device in devices]
     if all(matches):
-        prefix = "GPU-" if vendor is Vendor.AMD else ""
-        return [prefix + match.group(1).lower() if prefix else match.group(1) for match in matches if match]
+        names = [match.group(match.lastindex or 0) for match in matches if match]
+        return [f"GPU-{name.lower():0>16}" for name in names] if vendor is Vendor.AMD else names
     numbers = [device.index for device in devices]
     return [str(number) for number in (sorted(numbers) if vendor is Vendor.ASCEND else numbers)]
 

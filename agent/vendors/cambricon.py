@@ -48,6 +48,14 @@ TABLE = Table(
 )
 FOLDERS = ("/usr/local/neuware/bin",)
 MARKS = ("dev/cambricon_ctl", "dev/cambricon_dev0", "proc/driver/cambricon")
+OLD_HEADER = (
+    ("Card VF Name Firmware", "Inited Driver", "Util Ecc-Error"),
+    ("Fan Temp Pwr:Usage/Cap", "Memory-Usage", "vMemory-Usage"),
+)
+NEW_HEADER = (
+    ("Card VF Name Firmware", "Bus-Id", "Util Ecc-Error"),
+    (*OLD_HEADER[1][:2], "Mode Compute-Mode"),
+)
 _BLOCK = re.compile(r"^\s{0,2}Card\s+(\d{1,4})\s*:?\s*$", re.IGNORECASE)
 _FIRST = re.compile(r"^(\d{1,4})\s+(\S+)\s+(\S.*?)(?:\s+(v[\d.]+|N/A))?$")
 _HEAT = re.compile(r"(?:^|\s)(-?[\d.]+|N/A)\s*C\b")
@@ -90,7 +98,8 @@ def collect(captured: str) -> Capture:
 
 def _read_table(clean: str) -> Capture:
     findings: list[Finding] = []
-    for record in read_records(clean, frozenset({"Card"})):
+    old = re.search(r"\|\s*(On|Off)\s+v\d", clean) is not None
+    for record in read_records(clean, frozenset({"Card"}), otherwise=OLD_HEADER if old else NEW_HEADER):
         match = _FIRST.match(record.lines[0][0])
         if match is None:
             continue

@@ -49,6 +49,7 @@ NO_DEVICES = re.compile(
     r"no (\w+ ){0,2}(devices?|gpus?|cards?|mlus?|chips?)\b|unable to detect any gpu|not? found any",
     re.IGNORECASE,
 )
+UNSUPPORTED = re.compile(r"not[ _]supported|unsupported", re.IGNORECASE)
 TROUBLE = re.compile(
     r"permission denied|not (loaded|initiali[sz]ed|accessible|running)|unable to|cannot|could ?n.t|command not found",
     re.IGNORECASE,
@@ -231,7 +232,7 @@ def add_complaints(capture: Capture, loose: Iterable[str], table: Table) -> Capt
     found = {finding.key: finding for finding in capture.findings}
     warnings = list(capture.warnings)
     for line in (line.strip()[:EVIDENCE_CHARS] for line in loose):
-        if table.judge(line) is None and not TROUBLE.search(line):
+        if UNSUPPORTED.search(line) or not (table.judge(line) or TROUBLE.search(line)):
             continue
         named = _named(line, found)
         if named is None:
@@ -367,7 +368,9 @@ def _unclear(name: str, finding: Finding, facts: DeviceFacts, table: Table) -> C
         if clean and mib(clean) is None and not _NUMBER_LIKE.match(clean):
             return _not_ok(name, CheckResult.UNKNOWN, "unreadable", f"{label}: {clean}")
     if finding.damaged:
-        return _not_ok(name, CheckResult.UNKNOWN, "unreadable", "the device's part of the output is cut off")
+        return _not_ok(
+            name, CheckResult.UNKNOWN, "unreadable", "a part of what the tool says of a device is missing"
+        )
     used = mib(finding.memory_used)
     if known(finding.memory_used) and (used is None or used > (facts.memory_total_mib or used)):
         return _not_ok(name, CheckResult.UNKNOWN, "unreadable", f"memory used: {finding.memory_used}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from agent.protocol import CheckResult, Vendor
@@ -16,7 +15,6 @@ from agent.vendors.findings import (
     Table,
     add_complaints,
     conclude,
-    loose_lines,
     merge,
     nothing_found,
     rule,
@@ -84,6 +82,5 @@ def collect(captured: str) -> Capture:
     documents, rest = find_json(clean)
     captures = [rocm.read_document(document) for document in documents if isinstance(document, dict)]
     captures += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
-    loose = [line for line in loose_lines(rest) if not re.match(r"[DH]CU\[\d+\]\s*:", line)]
-    capture = add_complaints(merge(captures), loose, TABLE)
+    capture = add_complaints(merge(captures), rocm.loose(rest), TABLE)
     return nothing_found(with_damage(capture, looks_cut(rest), tool="hy-smi"), clean, tool="hy-smi")

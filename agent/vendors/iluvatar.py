@@ -27,9 +27,11 @@ from agent.vendors.findings import (
 )
 from agent.vendors.matrix import looks_like_matrix, read_matrix
 from agent.vendors.tables import (
+    NAMED_LINE,
     Entry,
     Record,
     read_entries,
+    read_names,
     read_processes,
     read_records,
     split_blocks,
@@ -48,8 +50,11 @@ TABLE = Table(
 TOOL = "ixsmi"
 FOLDERS = ("/usr/local/corex/bin",)
 MARKS = ("dev/iluvatar0", "sys/module/iluvatar")
+HEADER = (
+    ("GPU Name", "Bus-Id", "Clock-SM Clock-Mem"),
+    ("Fan Temp Perf Pwr:Usage/Cap", "Memory-Usage", "GPU-Util Compute M."),
+)
 _BLOCK = re.compile(r"^GPU\s+((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)\s*$")
-_LISTED = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([\w\-]+)\)\s*$")
 _SECOND = re.compile(r"^(\S+)\s+(\S+)\s+(\S+)\s+(.*)$")
 _COLUMNS = {
     "index": "index",
@@ -101,16 +106,19 @@ def collect(captured: str) -> Capture:
     elif looks_like_matrix(clean):
         capture, loose = read_matrix(clean), []
     else:
-        capture = merge([_read_table(clean), _read_list(clean), _read_names(clean), _read_csv(clean)])
+        names = tuple(
+            Finding(index=number, model=name, uuid=uuid) for number, name, uuid in read_names(clean)
+        )
+        capture = merge([_read_table(clean), _read_list(clean), Capture(names), _read_csv(clean)])
         capture = with_processes(capture, read_processes(clean))
-        skipped = (_BLOCK, _LISTED)
+        skipped = (_BLOCK, NAMED_LINE)
         loose = [line for line in loose_lines(clean) if not any(shape.match(line) for shape in skipped)]
     return nothing_found(add_complaints(capture, loose, TABLE), clean, tool=TOOL)
 
 
 def _read_table(clean: str) -> Capture:
     findings = []
-    for record in read_records(clean, frozenset({"GPU"})):
+    for record in read_records(clean, frozenset({"GPU"}), otherwise=HEADER):
         first = record.lines[0][0].split(maxsplit=1)
         if len(first) == 2:
             findings.append(_from_table(record, int(first[0]), first[1]))
@@ -206,15 +214,6 @@ def _uncorrectable(entries: list[Entry]) -> int | None:
         if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
     ]
     return sum(counts) if counts else None
-
-
-def _read_names(clean: str) -> Capture:
-    matches = [match for line in clean.splitlines() if (match := _LISTED.match(line))]
-    return Capture(
-        tuple(
-            Finding(index=int(match.group(1)), model=match.group(2), uuid=match.group(3)) for match in matches
-        )
-    )
 
 
 def _read_csv(clean: str) -> Capture:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from agent.notices import notice
@@ -49,6 +50,7 @@ TOOLS = ("mx-smi", "ht-smi")
 FOLDERS = ("/opt/mxdriver/bin", "/opt/maca/bin", "/opt/hpcc/bin")
 QUESTIONS: tuple[list[str], ...] = ([], ["-L"], ["topo", "-m"], ["--count-ecc"])
 MARKS = ("dev/mxcd", "sys/module/metax")
+HEADER = (("GPU NAME", "Bus-id", "GPU-Util"), ("Temp Pwr:Usage/Cap", "Memory-Usage", "GPU-State"))
 _STARTS = re.compile(r"^\d{1,4}\s|^[^|]*\|\s*\d{1,4}\s+(?:On|Off|N/A)\b")
 _LISTED = re.compile(
     r"^\s*GPU#(\d{1,4})\s+(\S+)\s+(\S*:\S*\.\d)\s*(?:(\S.*?)\s*)?(?:\(UUID:\s*([\w\-]+)\)\s*)?$"
@@ -99,8 +101,13 @@ def collect(captured: str) -> Capture:
 
 
 def _read_table(clean: str) -> Capture:
-    records = read_records(clean, frozenset({"GPU", "Board"}), starts=_STARTS)
-    findings = [finding for record in records if (finding := _from_table(record)) is not None]
+    records = read_records(clean, frozenset({"GPU", "Board"}), starts=_STARTS, otherwise=HEADER)
+    findings: list[Finding] = []
+    for record in records:
+        finding = _from_table(record)
+        if finding and finding.model is None and findings:
+            finding = replace(finding, model=findings[-1].model)  # another die of the board above
+        findings += [finding] if finding else []
     driver = re.search(r"Kernel Mode Driver Version:\s*([\w.\-]+)", clean)
     return Capture(tuple(findings), driver.group(1) if driver else None)
 

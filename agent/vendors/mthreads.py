@@ -28,9 +28,11 @@ from agent.vendors.findings import (
     with_processes,
 )
 from agent.vendors.tables import (
+    NAMED_LINE,
     Entry,
     Record,
     read_entries,
+    read_names,
     read_processes,
     read_records,
     split_blocks,
@@ -45,6 +47,11 @@ TABLE = Table(
 )
 MARKS = ("dev/mtgpu.0", "sys/module/mtgpu")
 TOOL = "mthreads-gmi"
+HEADER = (
+    ("ID Name", "PCIe", "%GPU Mem"),
+    ("Device Type", "Pcie Lane Width", "Temp MPC Capable"),
+    ("", "", "ECC Mode"),
+)
 _BLOCK = re.compile(
     r"^GPU\s?(\d{1,4})?\s*:?\s*((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)?\s*$"
 )
@@ -79,8 +86,9 @@ def collect(captured: str) -> Capture:
     clean = plain(captured)
     documents, rest = find_json(clean)
     captures = [_read_document(document) for document in documents]
-    captures += [_read_table(rest), _read_list(rest)]
-    loose = [line for line in loose_lines(rest) if not _BLOCK.match(line)]
+    names = tuple(Finding(index=number, model=name, uuid=uuid) for number, name, uuid in read_names(rest))
+    captures += [_read_table(rest), _read_list(rest), Capture(names)]
+    loose = [line for line in loose_lines(rest) if not (_BLOCK.match(line) or NAMED_LINE.match(line))]
     capture = with_processes(merge(captures), read_processes(rest))
     capture = with_damage(add_complaints(capture, loose, TABLE), looks_cut(rest), tool=TOOL)
     return nothing_found(capture, clean, tool=TOOL)
@@ -88,7 +96,7 @@ def collect(captured: str) -> Capture:
 
 def _read_table(clean: str) -> Capture:
     findings, warnings = [], []
-    for record in read_records(clean, frozenset({"ID"})):
+    for record in read_records(clean, frozenset({"ID"}), otherwise=HEADER):
         first = record.lines[0][0].split(maxsplit=1)
         if len(first) == 2:
             findings.append(_from_table(record, int(first[0]), first[1]))

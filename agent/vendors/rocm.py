@@ -9,14 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from agent.protocol import Link
+from agent.vendors.base import to_int
 from agent.vendors.documents import as_text
-from agent.vendors.findings import Capture, Finding, known
+from agent.vendors.findings import Capture, Finding, known, loose_lines
 
 _CARD = re.compile(r"^card(\d{1,4})$", re.IGNORECASE)
-_LINE = re.compile(r"^\s*(?:GPU|DCU|HCU)\[(\d{1,4})\]\s*:\s*(.*?)\s*:(?:\s+(.*)|)$")
+LINE = re.compile(r"^\s*(?:GPU|DCU|HCU)\[(\d{1,4})\]\s*:\s*(.*?)\s*:(?:\s+(.*)|)$")
 _SIZE_KEY = re.compile(r"^(?:vram|hbm) total (used )?memory \((\w+)\)$")
 _PAIR = re.compile(r"^\(topology\) (link type|hops|weight) between drm devices (\d{1,4}) and (\d{1,4})$")
 _TABLE_HEAD = re.compile(r"^\s*(?:GPU|DCU|HCU|Device)\s.*\b(?:Temp|AvgPwr|Power)\b")
+MOST_NODES = 1 << 12  # more is an unsigned -1, and that means no preference
 _KINDS = ("XGMI", "PCIE")
 _USE = ("gpu use (%)", "dcu use (%)", "hcu use (%)")
 _SHARE = ("gpu memory allocated (vram%)", "gpu memory use (%)", "dcu memory use (%)", "hcu memory use (%)")
@@ -29,6 +31,7 @@ _POWER = (
 )
 _HEAT = ("sensor edge", "sensor core", "sensor junction", "sensor memory", "sensor mem", "sensor #1")
 _MODEL = ("card series", "device name", "card model", "product name")
+_PCI_ID = ("device id", "gpu id")
 
 
 def read_document(document: Mapping[str, Any]) -> Capture:
@@ -72,7 +75,7 @@ def read_lines(text: str) -> Capture:
     cards: dict[int, dict[str, str]] = {}
     system: dict[str, str] = {}
     for line in text.splitlines():
-        match = _LINE.match(line)
+        match = LINE.match(line)
         if match:
             index, key, value = int(match.group(1)), _key(match.group(2)), (match.group(3) or "").strip()
             cards.setdefault(index, {})[key] = value
@@ -80,6 +83,13 @@ def read_lines(text: str) -> Capture:
             system["driver version"] = line.partition(":")[2].strip()
     capture = _capture(cards, system)
     return replace(capture, links=(*capture.links, *_matrix_links(text)))
+
+
+def loose(text: str) -> list[str]:
+    """Lines that hold no key of a device: what the tool complains of."""
+    bracketed = [line.strip() for line in text.splitlines() if re.match(r"\s*(?:GPU|DCU|HCU)\[", line)]
+    others = [line for line in loose_lines(text) if not re.match(r"(?:GPU|DCU|HCU)\[", line)]
+    return [*(line for line in bracketed if not LINE.match(line)), *others]
 
 
 def read_table(text: str) -> Capture:
@@ -105,7 +115,7 @@ def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
     return Finding(
         index=int(words[0]),
         utilization=use,
-        temperature=(cells.get("Temp") or "").split("°")[0].rstrip("cC") or None,
+        temperature=_below(cells, "Temp").split("°")[0].rstrip("cC") or None,
         power=cells.get("AvgPwr") or cells.get("Power"),
         power_limit=cells.get("PwrCap"),
         complaints=tuple(cells.values()),
@@ -113,6 +123,10 @@ def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
         damaged=not use,
         tells_memory=False,
     )
+
+
+def _below(cells: Mapping[str, str], word: str) -> str:
+    return next((cell for name, cell in cells.items() if name.split()[0] == word), "")
 
 
 def _key(text: object) -> str:
@@ -133,7 +147,7 @@ def _finding(index: int, keys: Mapping[str, str]) -> Finding:
             memory[bool(match.group(1))] = f"{value} {match.group(2)}"
     if True not in memory and False not in memory and known(keys.get("available memory size (mib)")):
         memory[False] = f"{keys['available memory size (mib)']} MiB"
-    affinity = keys.get("(topology) numa affinity", "")
+    affinity = to_int(keys.get("(topology) numa affinity"), low=-(1 << 40), high=1 << 40)
     bus_id, _, health = keys.get("pci bus", keys.get("bus id", "")).partition(" ")
     return Finding(
         index=index,
@@ -147,7 +161,9 @@ def _finding(index: int, keys: Mapping[str, str]) -> Finding:
         temperature=_heat(keys),
         power=_first(keys, _POWER),
         power_limit=_first(keys, ("max graphics package power (w)", "power cap (w)")),
-        numa_node=None if affinity.startswith("-") else keys.get("(topology) numa node"),
+        numa_node=None
+        if affinity is not None and not 0 <= affinity < MOST_NODES
+        else keys.get("(topology) numa node"),
         states=(("health", health.strip(" :")),) if health.strip(" :") else (),
         complaints=tuple(value for value in keys.values() if value),
         tells_memory=False,
@@ -166,8 +182,9 @@ def _heat(keys: Mapping[str, str]) -> str | None:
 
 
 def _model(keys: Mapping[str, str]) -> str | None:
+    """The first name that is no number; where the tool knows none, the PCI device id."""
     names = [keys[name] for name in _MODEL if known(keys.get(name))]
-    return next((name for name in names if not name.lower().startswith("0x")), names[0] if names else None)
+    return next((name for name in names if not name.lower().startswith("0x")), _first(keys, _PCI_ID))
 
 
 def _unique_id(text: str | None) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 _RULE = re.compile(r"^[\s+|=\-]*[=\-]{3,}[\s+|=\-]*$")
 STARTS_RECORD = re.compile(r"^\d{1,4}(?=\s|$)")
 _PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
+NAMED_LINE = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([\w\-]+)\)\s*$")
 _PROCESS = re.compile(r"^(\d{1,4})\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
 _WITH_FUNCTION = re.compile(r"^(\d{1,4})\s+\S+\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
 _KEY = re.compile(r"^([^:]*[^:\s])\s*:(?:\s+(.*)|)$")
@@ -43,29 +44,41 @@ class Record:
 
 
 def read_records(
-    text: str, labels: frozenset[str], *, starts: re.Pattern[str] = STARTS_RECORD
+    text: str,
+    labels: frozenset[str],
+    *,
+    starts: re.Pattern[str] = STARTS_RECORD,
+    otherwise: tuple[tuple[str, ...], ...] = (),
 ) -> list[Record]:
     """The devices of the first table whose header begins with one of these words; later tables (processes) are left
-    out. A record begins at a line of cells (joined by `|`) that `starts` matches.
+    out. A record begins at a line of cells (joined by `|`) that `starts` matches. Rows without any header are read as
+    if `otherwise` stood above them.
     """
-    header: list[tuple[str, ...]] = []
+    rows = list(_rows(text))
+    header, body = _split_header(rows, labels)
+    if not header:
+        header = otherwise
+        body = [cells for cells in rows if cells and otherwise and len(cells) == len(otherwise[0])]
     lines: list[list[tuple[str, ...]]] = []
-    in_header = False
-    for cells in _rows(text):
-        if cells is None:
-            in_header = False
-        elif in_header:
-            header.append(cells)
-        elif not header:
-            in_header = len(cells) > 1 and not labels.isdisjoint(cells[0].split()[:1])
-            header += [cells] if in_header else []
-        elif cells[0].startswith("Process"):
+    for cells in body:
+        if cells[0].startswith("Process"):
             break
-        elif starts.match("|".join(cells)):
+        if starts.match("|".join(cells)):
             lines.append([cells])
         elif lines and len(lines[-1]) < len(header):
             lines[-1].append(cells)
-    return [Record(tuple(header), tuple(record)) for record in lines]
+    return [Record(header, tuple(record)) for record in lines]
+
+
+def _split_header(
+    rows: list[tuple[str, ...] | None], labels: frozenset[str]
+) -> tuple[tuple[tuple[str, ...], ...], list[tuple[str, ...]]]:
+    """(lines of the header, all rows below it); the header ends at a rule."""
+    for start, cells in enumerate(rows):
+        if cells and len(cells) > 1 and not labels.isdisjoint(cells[0].split()[:1]):
+            end = next((at for at in range(start, len(rows)) if rows[at] is None), len(rows))
+            return tuple(row for row in rows[start:end] if row), [row for row in rows[end:] if row]
+    return (), []
 
 
 def split_pair(text: str | None) -> tuple[str | None, str | None]:
@@ -81,6 +94,12 @@ def split_pair(text: str | None) -> tuple[str | None, str | None]:
     if unit and re.fullmatch(r"[\d.]+", first):
         first = f"{first} {unit.group()}"
     return first, second
+
+
+def read_names(text: str) -> list[tuple[int, str, str]]:
+    """(number, name, uuid) of the lines that `-L` prints: `GPU 0: Name (UUID: GPU-...)`."""
+    matches = [match for line in text.splitlines() if (match := NAMED_LINE.match(line))]
+    return [(int(match.group(1)), match.group(2), match.group(3)) for match in matches]
 
 
 @dataclass(frozen=True)
@@ -134,20 +153,28 @@ class Entry:
 
 
 def read_entries(text: str) -> list[Entry]:
-    """Every line of an indented list, headings (no value) included; the nesting is told by the indentation alone."""
-    above: list[tuple[int, str]] = []
+    """Every line of an indented list, headings (no value) included. The nesting is told by the indentation; where a
+    copy lost it, what follows a heading up to the next one is below it.
+    """
+    lines = [
+        _indented(line) for line in text.expandtabs(8).splitlines() if line.strip() and not _RULE.match(line)
+    ]
+    above: list[tuple[int, str, bool]] = []
     found = []
-    for line in text.expandtabs(8).splitlines():
-        if not line.strip() or _RULE.match(line):
-            continue
-        indent = len(line) - len(line.lstrip())
-        match = _KEY.match(line.strip())
-        key, value = (match.group(1), match.group(2) or "") if match else (line.strip(), "")
-        while above and above[-1][0] >= indent:
+    for number, (indent, key, value) in enumerate(lines):
+        while above and (above[-1][0] > indent or (above[-1][0] == indent and not (above[-1][2] and value))):
             above.pop()
-        above.append((indent, key.lower()))
-        found.append(Entry(tuple(name for _, name in above), value.strip()))
+        following = lines[number + 1] if number + 1 < len(lines) else (0, "", "")
+        flat = not value and following[0] == indent and bool(following[2])
+        found.append(Entry((*(name for _, name, _ in above), key.lower()), value))
+        above.append((indent, key.lower(), flat))
     return found
+
+
+def _indented(line: str) -> tuple[int, str, str]:
+    match = _KEY.match(line.strip())
+    key, value = (match.group(1), match.group(2) or "") if match else (line.strip(), "")
+    return len(line) - len(line.lstrip()), key, value.strip()
 
 
 def value_of(entries: Iterable[Entry], *ends: str) -> str | None:

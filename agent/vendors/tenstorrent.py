@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ from agent.vendors.findings import (
 
 TABLE = Table(
     rules=(
-        rule(r"^false$|^faults 0x0*[1-9a-f]", CheckResult.FAILED, "error-state"),
+        rule(r"^(false|n|no)$|^faults 0x0*[1-9a-f]", CheckResult.FAILED, "error-state"),
         rule(r"0xffffffff|arc (is )?(hung|not responding)", CheckResult.FATAL, "lost"),
         *COMMON_RULES,
     ),
-    good_states=frozenset({"true"}),
+    good_states=frozenset({"true", "y", "yes"}),
     too_hot_c=105,
 )
 TOOL = "tt-smi"
@@ -66,8 +67,8 @@ def collect(captured: str) -> Capture:
     document = next((found for found in documents if isinstance(dig(found, "device_info"), list)), None)
     devices = [device for device in dig(document, "device_info") or () if isinstance(device, dict)]
     driver = known(as_text(dig(document, "host_info", "driver")))
-    findings = [_finding(index, device) for index, device in enumerate(devices)]
-    capture = with_damage(Capture(tuple(findings), driver), looks_cut(rest), tool=TOOL)
+    findings = _tell_apart([_finding(index, device) for index, device in enumerate(devices)])
+    capture = with_damage(Capture(findings, driver), looks_cut(rest), tool=TOOL)
     capture = add_complaints(capture, loose_lines(rest), TABLE)
     empty = "no devices" if document is not None and not devices else rest
     return nothing_found(capture, empty, tool=TOOL)
@@ -80,7 +81,7 @@ def _finding(index: int, device: dict[str, Any]) -> Finding:
     shown = [leaf.value for block in (board, telemetry) for leaf in entries_of(block) if leaf.value]
     return Finding(
         index=index,
-        uuid=_identity(board),
+        uuid=known(as_text(dig(board, "board_id"))),
         pci_bus_id=as_text(dig(board, "bus_id")),
         model=known(as_text(dig(board, "board_type"))),
         temperature=as_text(dig(telemetry, "asic_temperature")),
@@ -95,9 +96,15 @@ def _finding(index: int, device: dict[str, Any]) -> Finding:
     )
 
 
-def _identity(board: Any) -> str | None:
-    """The board's serial number; the second chip of a board has no slot and gets its letter."""
-    serial = known(as_text(dig(board, "board_id")))
-    side = (as_text(dig(board, "board_type")) or "").split()[-1:]
-    remote = known(as_text(dig(board, "bus_id"))) is None
-    return f"{serial}-{side[0]}" if serial and remote and side else serial
+def _tell_apart(findings: list[Finding]) -> tuple[Finding, ...]:
+    """The chips of one board share its serial number: all but the first get their letter, or their number there."""
+    seen: dict[str, int] = {}
+    named = []
+    for finding in findings:
+        serial = finding.uuid or ""
+        place = seen.get(serial, 0) if serial else 0
+        seen[serial] = place + 1
+        side = (finding.model or "").split()[-1:]
+        letter = side[0] if side and side[0] in ("L", "R") else str(place)
+        named.append(replace(finding, uuid=f"{serial}-{letter}") if place else finding)
+    return tuple(named)

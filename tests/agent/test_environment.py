@@ -5,7 +5,7 @@ import pytest
 from agent.protocol import AssignedDevice, Vendor
 from agent.runners.environment import ALL_NAMES, VISIBLE, visible_devices
 
-ROCM = "GPU-5d1a2b3c4d5e6f70,GPU-0000000000000001"
+ROCM = "GPU-5d1a2b3c4d5e6f70,GPU-02150e7d042a1124"
 
 
 def device(vendor: Vendor, index: int, uuid: str | None = None) -> AssignedDevice:
@@ -18,7 +18,7 @@ def device(vendor: Vendor, index: int, uuid: str | None = None) -> AssignedDevic
         (Vendor.NVIDIA, ("GPU-a", "MIG-b"), "CUDA_VISIBLE_DEVICES", "GPU-a,MIG-b"),
         (Vendor.NVIDIA, ("GPU-a", None), "CUDA_VISIBLE_DEVICES", "5,2"),  # never numbers among identities
         (Vendor.ASCEND, (None, None), "ASCEND_RT_VISIBLE_DEVICES", "2,5"),  # rising, or the rest is not read
-        (Vendor.AMD, ("0x5D1A2B3C4D5E6F70", "GPU-0000000000000001"), "ROCR_VISIBLE_DEVICES", ROCM),
+        (Vendor.AMD, ("0x5D1A2B3C4D5E6F70", "0x2150e7d042a1124"), "ROCR_VISIBLE_DEVICES", ROCM),
         (Vendor.AMD, ("11ff74a5-0000-1000-80aa-bbccddeeff00", None), "ROCR_VISIBLE_DEVICES", "5,2"),
         (Vendor.CAMBRICON, ("91827364-5500", None), "MLU_VISIBLE_DEVICES", "5,2"),
         (Vendor.HYGON, ("7200fb8866900001", "7200fb8866900002"), "HIP_VISIBLE_DEVICES", "5,2"),

@@ -69,6 +69,8 @@ EXPECTED = {
         "0 AMD Instinct MI300X 81203/196592 61% 48C 187.0/750W healthy",
         "1 AMD Instinct MI300X -/- -% -C -/-W unknown",
     ],
+    "amd/amd-smi-monitor.txt": ["0 - 43520/196301 87% 71C 655.0/-W healthy"],  # the last of several looks
+    "amd/rocm-smi-nameless.json": ["0 0x73ff 1000/8176 4% 51C 31.0/-W healthy"],
     "cambricon/cnmon-4.9.txt": [
         "0 MLU290-M5 30102/32768 88% 61C 263.0/350W healthy",
         "1 MLU290-M5 -/32768 -% -C -/-W unhealthy",
@@ -109,6 +111,10 @@ EXPECTED = {
         "0 MTT S90 1503/24576 35% 61C 153.59/-W healthy",
         "1 MTT S90 -/24576 0% 30C -/-W unhealthy",
     ],
+    "mthreads/gmi-q-without-indentation.txt": [
+        "0 MTT S90 1503/24576 35% 61C 153.59/-W healthy",
+        "1 MTT S90 -/24576 0% 30C -/-W unhealthy",
+    ],
     "mthreads/gmi-q.json": [
         "0 MTT S5000 512/81920 4% 39C 128.4/950W healthy",
         "5 MTT S5000 -/81920 -% -C -/-W unknown",
@@ -138,13 +144,18 @@ EXPECTED = {
     ],
     "metax/mx-smi-2.3-board.txt": [
         "0 MetaX C600X 1826/147456 3% 52C 187.0/700W healthy",
-        "1 - 826/147456 0% 49C -/-W healthy",
+        "1 MetaX C600X 826/147456 0% 49C -/-W healthy",
     ],
     "metax/mx-smi-list.txt": ["0 MXC500 -/- -% -C -/-W healthy", "1 MXC500 -/- -% -C -/-W unhealthy"],
     "tenstorrent/p150-and-n300.json": [
         "0 p150a -/- -% 48C 31.0/300W healthy",
         "1 n300 L -/- -% 61C 31.0/300W healthy",
         "2 n300 R -/- -% 59C 31.0/300W healthy",
+    ],
+    "tenstorrent/p300.json": [
+        "0 p300a -/- -% -C -/-W unknown",
+        "1 p300a -/- -% -C -/-W unknown",
+        "2 - -/- -% -C -/-W unknown",
     ],
     "tenstorrent/sick.json": [
         "0 n150 L -/- -% 48C 31.0/300W unhealthy",
@@ -220,6 +231,19 @@ def test_links_and_numa_nodes() -> None:
     assert [device["numa_node"] for device in devices("amd/rocm-smi-two-cards.json")] == [1, None]
 
 
+def test_an_unsigned_minus_one_is_no_numa_node() -> None:
+    assert [device["numa_node"] for device in devices("amd/rocm-smi-nameless.json")] == [None]
+
+
+def test_chips_of_one_board_are_told_apart() -> None:
+    assert [device["uuid"] for device in devices("tenstorrent/p300.json")] == [
+        "000004513190f0aa",
+        "000004513190f0aa-1",
+        None,
+    ]
+    assert devices("tenstorrent/p150-and-n300.json")[2]["uuid"] == "0100014511703022-R"
+
+
 def test_slices_of_one_device_are_its_partitions_and_share_its_memory() -> None:
     first, second = devices("amd/amd-smi-partitions-cpx.json")
     assert (first["pci_bus_id"], second["pci_bus_id"]) == ("0000:01:00.0", "0000:02:00.0")
@@ -243,6 +267,7 @@ def test_error_counts_are_kept_as_counts_and_judge_nothing_alone() -> None:
 @pytest.mark.parametrize(
     ("name", "pid", "command", "memory_mib"),
     [
+        ("amd/amd-smi-process.json", 5150, "/usr/bin/python3", 3072),
         ("cambricon/cnmon-4.9.txt", 31337, "python error.py", 29000),
         ("cambricon/cnmon-info.txt", 4711, "/usr/bin/python fail_fast.py", 1800),
         ("mthreads/gmi-two-s4000.txt", 2213, "python3", 39970),

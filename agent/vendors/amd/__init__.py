@@ -19,7 +19,6 @@ from agent.vendors.findings import (
     Table,
     add_complaints,
     conclude,
-    loose_lines,
     merge,
     nothing_found,
     rule,
@@ -29,7 +28,11 @@ from agent.vendors.findings import (
 TABLE = Table(
     rules=(
         rule(r"amdgpu.*(reset|hang)|gpu hang|ring \S+ timeout", CheckResult.FAILED, "driver-timeout"),
-        rule(r"ras.*uncorrectable|poison", CheckResult.FAILED, "ecc-uncorrectable"),
+        rule(
+            r"uncorrectable (hardware )?error|ras.*uncorrectable|poison",
+            CheckResult.FAILED,
+            "ecc-uncorrectable",
+        ),
         *COMMON_RULES,
     ),
     too_hot_c=110,  # where Instinct boards begin to shut down
@@ -104,7 +107,7 @@ def collect(captured: str) -> Capture:
         else:
             captures += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
     capture = slices.gather(merge(captures))
-    loose = [line for line in loose_lines(rest) if not re.match(r"GPU\[\d+\]\s*:|GPU: \d+$", line)]
+    loose = [line for line in rocm.loose(rest) if not re.match(r"GPU: \d+$", line)]
     capture = add_complaints(capture, loose, TABLE)
     return nothing_found(with_damage(capture, looks_cut(rest), tool="amd-smi"), clean, tool="amd-smi")
 

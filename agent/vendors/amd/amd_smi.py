@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from agent.protocol import Link, Partition
-from agent.vendors.base import to_int
+from agent.vendors.base import Process, to_int
 from agent.vendors.documents import as_text, dig, entries_of
-from agent.vendors.findings import MOST_ERRORS, Capture, Finding, known
+from agent.vendors.findings import MOST_ERRORS, Capture, Finding, known, mib
 from agent.vendors.tables import read_entries as read_list_entries
 from agent.vendors.tables import split_blocks
 
@@ -18,13 +18,28 @@ MOST_INDEX = 1 << 12
 _BLOCK = re.compile(r"^\s{0,2}GPU: (\d{1,4})\s*$")
 _BOX_FIRST = re.compile(r"^\|\s*([0-9A-Fa-f:.]{7,16})\s+(\S[^|]*?)\s*\|([^|]*)\|")
 _BOX_SECOND = re.compile(r"^\|\s*(\d{1,4})\s+[^|]*\|([^|]*)\|")
-_HEAT = (("edge",), ("hotspot",), ("hotspot_temperature",), ("mem",))
+_HEAT = ("edge", "edge_temperature", "gpu_temp", "hotspot", "hotspot_temperature", "mem")
+_TOTAL = (
+    ("vram", "size"),
+    ("vram", "vram_size_mb"),
+    ("mem_usage", "total_vram"),
+    ("fb_usage", "total_vram"),
+    ("memory", "vram_total"),
+    ("vram_total",),
+)
+_USED = (
+    ("mem_usage", "used_vram"),
+    ("fb_usage", "used_vram"),
+    ("memory", "vram_used"),
+    ("vram_used",),
+)
 _LIMITS = (
     ("limit", "ppt0", "socket_power_limit"),
     ("limit", "ppt0", "max_power_limit"),
     ("limit", "socket_power"),
     ("limit", "max_power"),
     ("limit", "power"),
+    ("power", "power_limit"),
 )
 
 
@@ -96,13 +111,11 @@ def _finding(index: int, entry: dict[str, Any]) -> Finding:
         model=known(as_text(dig(entry, "asic", "market_name")))
         or as_text(dig(entry, "board", "product_name")),
         driver_version=_driver(entry),
-        memory_total=_megabytes(
-            dig(entry, "vram", "size"), dig(entry, "mem_usage", "total_vram"), dig(entry, "vram_total")
-        ),
-        memory_used=_megabytes(dig(entry, "mem_usage", "used_vram"), dig(entry, "vram_used")),
+        memory_total=_megabytes(*(dig(entry, *path) for path in _TOTAL)),
+        memory_used=_megabytes(*(dig(entry, *path) for path in _USED)),
         utilization=_first(dig(entry, "usage", "gfx_activity"), dig(entry, "gfx")),
         temperature=_first(
-            *(dig(entry, "temperature", *path) for path in _HEAT), dig(entry, "hotspot_temperature")
+            *(dig(entry, "temperature", name) for name in _HEAT), dig(entry, "hotspot_temperature")
         ),
         hottest_allowed=_first(
             dig(entry, "limit", "shutdown_edge_temperature")
@@ -113,6 +126,7 @@ def _finding(index: int, entry: dict[str, Any]) -> Finding:
             dig(entry, "power", "socket_power"),
             dig(entry, "power", "current_socket_power"),
             dig(entry, "power", "average_socket_power"),
+            dig(entry, "power", "average_power"),
             dig(entry, "power_usage"),
         ),
         power_limit=_first(*(dig(entry, *path) for path in _LIMITS)),
@@ -122,7 +136,22 @@ def _finding(index: int, entry: dict[str, Any]) -> Finding:
         uncorrectable=_uncorrectable(entry),
         complaints=tuple(leaf.value for leaf in entries_of(entry) if "process" not in leaf.key),
         partitions=_slice(entry),
+        processes=_processes(entry),
     )
+
+
+def _processes(entry: dict[str, Any]) -> tuple[Process, ...]:
+    """`process_list`: a process each, or a sentence that there is none."""
+    listed = dig(entry, "process_list")
+    found = []
+    for item in listed if isinstance(listed, list) else ():
+        info = dig(item, "process_info")
+        pid = to_int(as_text(dig(info, "pid")), low=0, high=1 << 31)
+        if pid is not None:
+            memory = _first(dig(info, "memory_usage", "vram_mem"), dig(info, "mem_usage"))
+            name = known(as_text(dig(info, "name")))
+            found.append(Process(pid=pid, name=name, memory_used_mib=mib(memory, unit="B")))
+    return tuple(found)
 
 
 def _slice(entry: dict[str, Any]) -> tuple[Partition, ...]:
