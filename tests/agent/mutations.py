@@ -185,6 +185,11 @@ def _delete(lines: list[str], free: list[int], rng: random.Random) -> None:
 
 
 def _double(lines: list[str], free: list[int], rng: random.Random) -> None:
+    at = rng.choice(free)
+    lines.insert(at, lines[at])
+
+
+def _copy_away(lines: list[str], free: list[int], rng: random.Random) -> None:
     lines.insert(rng.randrange(len(lines) + 1), lines[rng.choice(free)])
 
 
@@ -303,6 +308,6 @@ BY_LINE: tuple[Damage, ...] = tuple(
 )
 EVERYWHERE: tuple[Damage, ...] = (
     *BY_LINE,
-    _lines(_swap),
+    *(_lines(_swap), _lines(_copy_away)),
     *(_truncate, _behead, _wrong_encoding, _scramble, _other_line_ends, _other_blanks, _error_line),
 )

@@ -343,4 +343,4 @@ def test_parse_and_version_on_the_command_line(folder: Path) -> None:
     first, second = (json.loads(line) for line in done.stdout.splitlines())
     assert first == second and first["devices"][0]["health"] == "unhealthy"
     missing = subprocess.run([*argv[:5], "/no/file"], capture_output=True, text=True, cwd=CLONE)
-    assert missing.returncode == 2 and "/no/file" in missing.stderr
+    assert missing.returncode == 1 and "/no/file" in missing.stderr
