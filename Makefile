@@ -11,7 +11,7 @@ help:
 	@echo "make setup      set everything up, start nothing"
 	@echo "make test       all tests: Python, console, browser"
 	@echo "make test-pure  the tests that need no database (seconds)"
-	@echo "make test-deep  the properties of the engine on 5,000 random cases each (an hour)"
+	@echo "make test-deep  the properties of the engine on 5,000 random cases each, the parsers on 1,000,000 damaged outputs (an hour)"
 	@echo "make check      lint, types, import contracts, house rules, generated files; changes nothing"
 	@echo "make fix        format and repair what can be repaired by a tool"
 	@echo "make generate   write the generated files (OpenAPI, API types of the console)"

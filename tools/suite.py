@@ -13,6 +13,7 @@ from tools.venv import Profile, ensure_venv
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
 WORKERS = 2
 PURE_CASES, DEEP_CASES = 5, 5000
+PURE_MUTATIONS, DEEP_MUTATIONS = 2000, 1_000_000
 
 
 def test(arguments: list[str]) -> int:
@@ -35,7 +36,8 @@ def test(arguments: list[str]) -> int:
 def test_pure(arguments: list[str]) -> int:
     """What a developer runs after every change: few cases of each property, many are for `make test`."""
     ensure_venv(Profile.DEV)
-    env = {"HEADRACE_PROPERTY_CASES": str(PURE_CASES), **os.environ}
+    cases = {"HEADRACE_PROPERTY_CASES": str(PURE_CASES), "HEADRACE_MUTATIONS": str(PURE_MUTATIONS)}
+    env = {**cases, **os.environ}
     folders = [name for name in PURE if (ROOT / name).is_dir()]
     # Loading what drives the API takes longer than most of these tests.
     plain = ("-q", "-p", "no:schemathesis", "-m", "not acceptance")
@@ -43,11 +45,17 @@ def test_pure(arguments: list[str]) -> int:
 
 
 def test_deep(arguments: list[str]) -> int:
-    """The properties of the engine on 5,000 random cases each, or as many as HEADRACE_PROPERTY_CASES says."""
+    """The properties of the engine on 5,000 random cases each, or as many as HEADRACE_PROPERTY_CASES says, and the
+    parsers on 1,000,000 damaged outputs, or as many as HEADRACE_MUTATIONS says.
+    """
     ensure_venv(Profile.DEV)
-    env = {"HEADRACE_PROPERTY_CASES": str(DEEP_CASES), **os.environ}
-    plain = ("-q", "-p", "no:schemathesis", "-n", str(WORKERS), "-k", "property or properties or estimate")
-    return run_shown([BIN / "pytest", "tests/engine", *plain, *arguments], env=env)
+    cases = {"HEADRACE_PROPERTY_CASES": str(DEEP_CASES), "HEADRACE_MUTATIONS": str(DEEP_MUTATIONS)}
+    env = {**cases, **os.environ}
+    plain = ("-q", "-p", "no:schemathesis", "-n", str(WORKERS))
+    named = ("-k", "property or properties or estimate")
+    engine = run_shown([BIN / "pytest", "tests/engine", *plain, *named, *arguments], env=env)
+    parsers = run_shown([BIN / "pytest", "tests/agent/test_mutations.py", *plain, *arguments], env=env)
+    return engine or parsers
 
 
 def bench(arguments: list[str]) -> int:
