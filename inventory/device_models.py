@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Count, Max
@@ -32,7 +32,7 @@ def device_models(*, vendor: str | None = None, present: bool = False) -> list[d
     return sorted(found, key=lambda model: (model["vendor"], model["name"]))
 
 
-def _reported() -> list[dict[str, Any]]:
+def _reported() -> Sequence[Mapping[str, Any]]:
     rows = Device.objects.filter(parent=None, model__isnull=False).exclude(health=DeviceHealth.MISSING)
     return list(
         rows.order_by()

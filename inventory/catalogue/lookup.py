@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,10 +13,39 @@ import yaml
 from agent.protocol import Vendor
 
 FILE = Path(__file__).with_name("models.yaml")
+_WORD = re.compile(r"[a-z0-9]+")
+_MARKS = re.compile(r"\((?:r|tm)\)")
+_BRACKETS = re.compile(r"\[([^\]]+)\]")
+_CUT_OFF = re.compile(r"(.*?)\s*(?:\.{2,}|\u2026)")
+_MAKERS = frozenset(
+    {
+        "nvidia",
+        "tesla",
+        "huawei",
+        "ascend",
+        "amd",
+        "ati",
+        "instinct",
+        "cambricon",
+        "hygon",
+        "dcu",
+        "moore",
+        "threads",
+    }
+    | {"iluvatar", "corex", "metax", "tenstorrent"}
+)
+# What drivers add to a model's name that tells nothing of the model.
+_NOISE = {
+    Vendor.NVIDIA: frozenset({"grid"}),
+    Vendor.AMD: frozenset({"radeontm", "oam", "ac", "mba", "mcm", "vf"}),
+    Vendor.TENSTORRENT: frozenset({"wormhole", "blackhole", "grayskull"}),
+}
 
 
 class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One model. `names` are what drivers call it; `tflops` are dense peaks by precision; null where unknown."""
+    """One model. `names` are what drivers call it; `tflops` are dense peaks by precision, as models.yaml says; null
+    where unknown.
+    """
 
     name: str
     vendor: Vendor
@@ -35,14 +65,42 @@ def entries() -> tuple[CatalogueEntry, ...]:
 
 
 def find(vendor: str, model: str | None) -> CatalogueEntry | None:
-    """The entry with the whole reported name, apart from case and blanks; None for an unknown model."""
-    return None if model is None else _by_name().get((vendor, _normal(model)))
+    """The entry of a reported name, None for an unknown model or a name that several share.
+
+    Names are compared without case, blanks, punctuation, makers' words and what a driver adds about form; of
+    `chip [model]` the brackets count as well, and of a name that a tool cut off (`NVIDIA A100-SXM...`) its beginning.
+    """
+    return None if model is None else _find(vendor, model)
+
+
+@functools.lru_cache(maxsize=4096)
+def _find(vendor: str, model: str) -> CatalogueEntry | None:
+    known = _by_name().get(vendor, {})
+    for name in (model, *_BRACKETS.findall(model)):
+        entry = known.get(_normal(vendor, name))
+        if entry is not None:
+            return entry
+    cut_off = _CUT_OFF.fullmatch(model.strip())
+    return None if cut_off is None else _only(known, _normal(vendor, cut_off.group(1)))
+
+
+def _only(known: Mapping[str, CatalogueEntry], start: str) -> CatalogueEntry | None:
+    """The entry whose names alone begin like this."""
+    found = {entry.name: entry for name, entry in known.items() if start and name.startswith(start)}
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 @functools.cache
-def _by_name() -> Mapping[tuple[str, str], CatalogueEntry]:
-    return {(entry.vendor.value, _normal(name)): entry for entry in entries() for name in entry.names}
+def _by_name() -> Mapping[str, Mapping[str, CatalogueEntry]]:
+    known: dict[str, dict[str, CatalogueEntry]] = {}
+    for entry in entries():
+        for name in entry.names:
+            known.setdefault(entry.vendor, {})[_normal(entry.vendor, name)] = entry
+    return known
 
 
-def _normal(name: str) -> str:
-    return " ".join(name.casefold().split())
+def _normal(vendor: str, name: str) -> str:
+    words = _WORD.findall(_MARKS.sub("", name.casefold()))
+    noise = _MAKERS | _NOISE.get(vendor, frozenset())
+    joined = "".join(word for word in words if word not in noise)
+    return joined.removeprefix("ascend") if vendor == Vendor.ASCEND else joined

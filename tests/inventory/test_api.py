@@ -11,7 +11,6 @@ from agent import protocol
 from agent.protocol import EnrolReply
 from controlplane.accounts.models import AuditEntry, Role, User
 from controlplane.base import clock
-from inventory import catalogue
 from inventory.ingest import apply_facts
 from inventory.models import (
     Device,
@@ -233,12 +232,3 @@ def test_only_an_admin_lets_a_machine_take_a_node_over(operator, node):
     assert post(admin, "enrolment-tokens", node=9999).json()["errors"][0]["field"] == "node"
     assert post(admin, "enrolment-tokens", node=node.pk).status_code == 201
     assert EnrolmentToken.objects.get().replaces == node
-
-
-def test_the_catalogue_has_no_name_twice_and_no_guess():
-    names = [(entry.vendor, name.casefold()) for entry in catalogue.entries() for name in entry.names]
-    assert len(names) == len(set(names)) and len(catalogue.entries()) >= 12
-    assert all(entry.source for entry in catalogue.entries())
-    assert catalogue.find("nvidia", "nvidia  a100-sxm4-80gb").memory_mib == 81920
-    assert catalogue.find("nvidia", "A100") is None and catalogue.find("nvidia", None) is None
-    assert catalogue.find("amd", "Tesla T4") is None
