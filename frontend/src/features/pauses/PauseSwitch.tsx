@@ -16,7 +16,7 @@ export function PauseSwitch({ part }: { part: Part }) {
   const found = pauseOf(part, data);
   if (!found && !may) return null;
   return (
-    <span className="row wrap" style={{ gap: "4px 10px" }}>
+    <span className="row wrap" style={{ gap: "4px 10px", display: "inline-flex" }}>
       {found ? <PausedBy found={found} /> : null}
       {may ? <Switch part={part} paused={found !== undefined} /> : null}
     </span>

@@ -45,7 +45,7 @@ export function ShareBar({ share, max }: { share: Share; max: number }) {
           </text>
         ) : null}
         {queue.pending > 0 ? (
-          <text x={pastPost((booked + ROOM_PERCENT) * k + 8, quota == null ? null : quota * k, width)} y={HEIGHT / 2 + 4}><tspan className="k">{count(queue.pending)}</tspan> {t("queues.waiting")}</text>
+          <text x={pastPost((booked + ROOM_PERCENT) * k + 8, quota == null ? null : quota * k, width)} y={HEIGHT / 2 + 4} style={HALO}><tspan className="k">{count(queue.pending)}</tspan> {t("queues.waiting")}</text>
         ) : null}
       </svg>
     </div>
@@ -53,6 +53,8 @@ export function ShareBar({ share, max }: { share: Share; max: number }) {
 }
 
 const WAITING_PX = 90;
+// Readable also where a narrow bar leaves it no empty place.
+const HALO = { paintOrder: "stroke", stroke: "var(--surface)", strokeWidth: 4, strokeLinejoin: "round" } as const;
 
 /** Where the count of waiting jobs stands: behind the gate post where it would cross it. */
 function pastPost(x: number, post: number | null, width: number): number {

@@ -28,9 +28,10 @@ export function reasonPairs(before: Outcome, after: Outcome): Pair[] {
 
 export type Verdict = "starts" | "waits" | "moves" | "reason";
 
-/** What becomes of one job: it starts now, no longer starts, goes elsewhere, or waits for something else. */
-export function verdictOf(job: Pick<JobChange, "before" | "after">): Verdict {
-  if (!job.before) return job.after ? "starts" : "reason";
+/** What becomes of one job: it starts now, does not or no longer start, goes elsewhere, or waits for something else. */
+export function verdictOf(job: Pick<JobChange, "before" | "after" | "reason_before">): Verdict {
+  if (!job.before && !job.after) return job.reason_before ? "reason" : "waits";
+  if (!job.before) return "starts";
   return job.after ? "moves" : "waits";
 }
 

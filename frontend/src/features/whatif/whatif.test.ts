@@ -37,7 +37,8 @@ describe("comparing", () => {
   it("leaves the change of what is unknown unknown", () => expect(change({ name: "devices", before: null, after: 4 })).toBeNull());
   it("says what becomes of a job", () => {
     const place = { node: 1, node_name: "a" };
-    const jobs = [{ before: null, after: place }, { before: place, after: null }, { before: place, after: place }, { before: null, after: null }] as JobChange[];
+    const jobs = [{ before: null, after: place }, { before: place, after: null }, { before: place, after: place }, { before: null, after: null, reason_before: { code: "paused", text: "" } }] as JobChange[];
+    expect(verdictOf({ before: null, after: null, reason_before: null })).toBe("waits");
     expect(jobs.map(verdictOf)).toEqual(["starts", "waits", "moves", "reason"]);
     expect(countVerdicts(jobs)).toEqual({ starts: 1, waits: 1, moves: 1, reason: 1 });
   });

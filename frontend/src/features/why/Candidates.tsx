@@ -30,7 +30,7 @@ export function Candidates({ near }: { near: readonly NearCandidate[] }) {
     <>
       <TermBars rows={rows} />
       {first && first.terms.length > 0 ? <TermMeanings terms={first.terms} /> : null}
-      {lead == null ? null : <div className="sm mut" style={{ marginTop: 4 }}>{t("why.leads", { node: first?.node_name, by: score(lead) })}</div>}
+      {lead == null ? null : <div className="sm mut" style={{ marginTop: 4 }}>{lead === 0 ? t("why.tied") : t("why.leads", { node: first?.node_name, by: score(lead) })}</div>}
     </>
   );
 }
