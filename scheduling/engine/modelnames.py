@@ -7,8 +7,8 @@ Both names are cut into lower-case words at everything that is not a letter or a
 2. a maker's word ("nvidia", "huawei", "ascend") is satisfied when the reported name shows that maker, or shows no
    maker at all; a name made only of maker's words needs a reported name that does show the maker ("huawei-ascend"
    takes "Ascend 910B3" and "910B3");
-3. a slice of a partitioned device ("... MIG 1g.10gb") matches only a name that says "mig" too. An unknown model
-   matches no name.
+3. a slice of a partitioned device ("... MIG 1g.10gb", "... vNPU vir04", "... slice 2") matches only a name that says
+   "mig", "vnpu" or "slice" too. An unknown model matches no name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import re
 
 _WORD = re.compile(r"[a-z0-9]+")
 _JOINED_AT_MOST = 3
+_SLICE_WORDS = frozenset({"mig", "vnpu", "slice"})
 _MAKER_WORDS = {
     "nvidia": "nvidia",
     "tesla": "nvidia",
@@ -54,7 +55,7 @@ def matches(requested: str, reported: str | None) -> bool:
     if reported is None:
         return False
     asked, shown = _words(requested), _words(reported)
-    if not asked or ("mig" in shown and "mig" not in asked):
+    if not asked or _SLICE_WORDS.intersection(shown).difference(asked):
         return False
     shown_makers = {maker for maker in map(_maker, shown) if maker}
     asked_makers = {_MAKER_WORDS[word] for word in asked if word in _MAKER_WORDS}

@@ -24,6 +24,7 @@ YES = [
     ("mlu370x8", "MLU370-X8"),
     ("rtx-3090", "NVIDIA GeForce RTX3090"),
     ("a100-mig", "NVIDIA A100-SXM4-80GB MIG 1g.10gb"),
+    ("910b3-vnpu", "910B3 vNPU vir04"),
 ]
 NO = [
     ("a10", "NVIDIA A100-SXM4-80GB"),
@@ -31,6 +32,8 @@ NO = [
     ("v100", "V1000"),
     ("t4", "NVIDIA T400"),
     ("a100", "NVIDIA A1000"),
+    ("910b3", "910B3 vNPU vir04"),
+    ("mi300x", "AMD Instinct MI300X slice 2"),
     ("amd-a100", "NVIDIA A100-SXM4-80GB"),
     ("nvidia-a100", "Tesla V100-SXM2-32GB"),
     ("huawei-ascend", "NVIDIA A100-SXM4-80GB"),
