@@ -1,6 +1,7 @@
 // One invented cluster: what each endpoint answers.
 import type { JobRequest, WhatIfRequest } from "../src/api/types.ts";
 import { ALERT_RULES, ALERTS, NODES, OVERVIEW, QUEUES, SILENCES } from "./cluster.ts";
+import { deviceAnswer, eventsAnswer, FITS, mapAnswer, nodeAnswer, readingsAnswer } from "./inventory.ts";
 import { RECORDINGS, STATUS, whatIf } from "./watch.ts";
 import { events, JOBS, PLACED, WAITING } from "./jobs.ts";
 
@@ -13,7 +14,7 @@ const missing = (url: URL): Answer => ({ status: 404, body: { code: "not-found",
 
 const ME = {
   username: "lin.yue", role: "admin", language: "en", teams: [{ slug: "nlp", name: "nlp", role: "lead" }],
-  permissions: ["job-submit", "job-cancel", "node-operate", "alert-handle", "token-create", "queue-edit", "node-enrol", "user-read", "user-edit", "team-create", "team-member-edit", "policy-activate", "status-read", "recording-read", "what-if"],
+  permissions: ["job-submit", "job-cancel", "node-operate", "device-operate", "alert-handle", "token-create", "queue-edit", "node-enrol", "user-read", "user-edit", "team-create", "team-member-edit", "policy-activate", "status-read", "recording-read", "what-if"],
   cluster: { name: "Yangtze cluster", uid: "c0ffee", paused: false, version: "0.1.0" },
 };
 
@@ -33,6 +34,15 @@ function oneJob(id: number, part: string | undefined, url: URL): Answer {
   if (part === "explain") return ok(job.status === "pending" || job.status === "held" ? WAITING : PLACED);
   if (part === "logs") return log(url, job.finished_at !== null);
   return ok(job);
+}
+
+function oneMachine([kind, id, part]: [string, number, string | undefined], method: string, url: URL): Answer {
+  if (part === "readings") return ok(readingsAnswer(kind, id, url.searchParams.get("from")));
+  if (part === "events") return ok(eventsAnswer(url.searchParams.get("cursor")));
+  if (part === "fits") return ok(FITS);
+  if (part !== undefined && method === "GET") return missing(url);
+  const found = kind === "nodes" ? nodeAnswer(id) : deviceAnswer(id);
+  return found ? ok(found) : missing(url);
 }
 
 function jobs(url: URL): Answer {
@@ -60,7 +70,7 @@ const account = (id: number, username: string, role: string) => ({
 
 const FIXED: Record<string, unknown> = {
   pauses: [], "recordings/next": { wanted: false, reason: null, actor: null, since: null },
-  status: STATUS, recordings: page(RECORDINGS), map: { at: OVERVIEW.at, models: [], groups: [], nodes: [] },
+  status: STATUS, recordings: page(RECORDINGS),
   overview: OVERVIEW, queues: QUEUES, alerts: page(ALERTS), "alert-rules": ALERT_RULES, "alert-silences": page(SILENCES), nodes: page(NODES),
   cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), cpu_ms: 150 + ((i * 31) % 80), considered: 288, placed: (i * 7) % 40, refused: 251, stale: i % 9 ? 0 : 1 }))),
   policies: page(VERSIONS), "policies/active": VERSIONS[0],
@@ -87,8 +97,9 @@ export function answer(method: string, url: URL, body: unknown): Answer {
   if (path === "jobs") return jobs(url);
   if (path === "jobs/submit") return url.searchParams.has("dry_run") ? dryRun(body as JobRequest) : { status: 201, body: JOBS.find((one) => one.id === 311) };
   if (path === "what-if") return { ...ok(whatIf(body as WhatIfRequest)), waitMs: 400 };
-  const oneNode = /^nodes\/(\d+)$/.exec(path);
-  if (oneNode) return ok(NODES.find((node) => node.id === Number(oneNode[1])));
+  if (path === "map") return ok(mapAnswer());
+  const machine = /^(nodes|devices)\/(\d+)(?:\/(\w+))?$/.exec(path);
+  if (machine) return oneMachine([machine[1] ?? "", Number(machine[2]), machine[3]], method, url);
   const found = /^jobs\/(\d+)(?:\/(\w+))?$/.exec(path);
   if (found) return oneJob(Number(found[1]), found[2], url);
   if (path === "enrolment-tokens") return ok({ token: "hre_4f9a", command: "headrace-agent enrol --server https://cluster.invalid --token hre_4f9a", expires_at: OVERVIEW.at });

@@ -6,7 +6,7 @@ type Schemas = components["schemas"];
 
 export type JobStatus = Schemas["JobStatusEnum"];
 export type NodeState = Schemas["StateEnum"];
-export type DeviceHealth = Schemas["HealthEnum"];
+export type DeviceHealth = Schemas["Device"]["health"];
 
 export interface Page<T> {
   next: string | null;
@@ -85,11 +85,11 @@ export type NodeFilters = Query<"/api/v1/nodes">;
 export type MapDeviceRow = [
   id: number, index: number, model: number, health: DeviceHealth, cordoned: boolean, memory_total_mib: number | null,
   booked_mib: number, booked_milli: number, used_mib: number | null, util_pct: number | null, temp_c: number | null,
-  power_mw: number | null, jobs_count: number,
+  power_mw: number | null, jobs_count: number, parent: number | null, queue_idx: number | null, team_idx: number | null,
 ];
 export type MapNodeRow = [
   id: number, name: string, state: NodeState, node_set: string | null, cpu_count: number | null, booked_cores: number,
   cpu_used_milli: number | null, memory_mib: number | null, booked_memory_mib: number, memory_used_mib: number | null,
-  devices: MapDeviceRow[],
+  rack: string | null, devices: MapDeviceRow[],
 ];
 export type ClusterMap = Omit<Schemas["Map"], "nodes"> & { nodes: MapNodeRow[] };

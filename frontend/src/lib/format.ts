@@ -142,11 +142,17 @@ export function shortTime(at: string | Date, lang: string): string {
   return new Date(at).toLocaleTimeString(locale(lang), { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 }
 
-export function dateTime(at: string | Date, lang: string): string {
+/** A day without its year: 30 Nov. */
+export function dayLabel(at: string | Date, lang: string): string {
+  return new Date(at).toLocaleDateString(locale(lang), lang.startsWith("zh") ? { month: "long", day: "numeric" } : { day: "numeric", month: "short" });
+}
+
+export function dateTime(at: string | Date, lang: string, withSeconds = false): string {
   const date = new Date(at);
-  const day = date.toLocaleDateString(locale(lang), lang.startsWith("zh") ? { month: "long", day: "numeric" } : { day: "numeric", month: "short" });
+  const day = dayLabel(date, lang);
+  const time = withSeconds ? clockTime(date, lang) : shortTime(date, lang);
   const year = date.getFullYear() === new Date().getFullYear() ? "" : ` ${date.getFullYear()}`;
-  return lang.startsWith("zh") ? `${year ? `${year.trim()}年` : ""}${day} ${shortTime(date, lang)}` : `${day}${year}, ${shortTime(date, lang)}`;
+  return lang.startsWith("zh") ? `${year ? `${year.trim()}年` : ""}${day} ${time}` : `${day}${year}, ${time}`;
 }
 
 export function topLineTime(at: Date, lang: string): string {

@@ -16,6 +16,7 @@ import { StateWord } from "@/ui/StateGlyph";
 import { Known, None, Unknown } from "@/ui/Words";
 import { CouldRun } from "./CouldRun";
 import { DeviceActions } from "./DeviceActions";
+import { DeviceReadings } from "./DeviceReadings";
 import { LinksPicture, linkWords } from "./LinksPicture";
 import { memoryGate } from "./pure/level";
 import { bestLink, linkFact } from "./pure/links";
@@ -45,6 +46,7 @@ function DeviceFacts({ device }: { device: Device }) {
     <>
       <StateLine device={device} nodeState={node.data?.state ?? null} />
       <MemorySection device={device} />
+      <ReadingsSection device={device} />
       <LinksSection device={device} node={node} />
       <HealthSection device={device} />
       <JobsOnIt device={device} />
@@ -97,6 +99,11 @@ function MemorySection({ device }: { device: Device }) {
       {extra.length > 0 ? <div className="sm mut">{extra.join(" · ")}</div> : null}
     </SheetSection>
   );
+}
+
+function ReadingsSection({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  return <SheetSection title={t("devices.readings")}><DeviceReadings device={device} /></SheetSection>;
 }
 
 function LinksSection({ device, node }: { device: Device; node: UseQueryResult<NodeDetail> }) {

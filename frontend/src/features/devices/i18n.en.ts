@@ -2,6 +2,8 @@ export default {
   title: "Device",
   device: "device {{index}}",
   reading: "reading the device",
+  readings: "Readings over time",
+  chart: { use: "In use", memory: "Memory in use", temperature: "Temperature", power: "Power", total: "{{size}} in all", limit: "limit {{limit}}" },
   readingNode: "reading its node",
   readingFits: "asking the scheduler",
   modelUnknown: "Model unknown",

@@ -2,6 +2,8 @@ export default {
   title: "设备",
   device: "设备 {{index}}",
   reading: "正在读取设备",
+  readings: "读数随时间的变化",
+  chart: { use: "使用率", memory: "已用显存", temperature: "温度", power: "功率", total: "共 {{size}}", limit: "上限 {{limit}}" },
   readingNode: "正在读取所在节点",
   readingFits: "正在询问调度器",
   modelUnknown: "型号未知",

@@ -13,6 +13,7 @@ import { NodeActions } from "./NodeActions";
 import { FactList, MountTable, NodeFacts, NumaDistances } from "./NodeFacts";
 import { CoreLevel, MemoryLevel } from "./NodeLevels";
 import { NodeStateLine, NodeWarnings } from "./NodeState";
+import { NodeReadings } from "./readings/NodeReadings";
 import { DeviceTable, PlacementTable } from "./NodeTables";
 import "./sheet.css";
 
@@ -45,6 +46,7 @@ function Node({ node }: { node: NodeDetail }) {
           <Panel title={t("nodes.whoSits")} meta={t("nodes.byNuma")}><CoreGrid node={node} /><NumaDistances node={node} /></Panel>
           <Panel title={t("nodes.placements")} meta={count(node.placements.length)}><PlacementTable node={node} /></Panel>
           <Panel title={t("nodes.devices")} meta={count(node.devices.length)}><DeviceTable node={node} /></Panel>
+          <Panel title={t("nodes.readings")}><NodeReadings node={node} /></Panel>
         </div>
         <div className="stack">
           <Panel title={t("nodes.memory")} meta={t("nodes.bookedMeasured")}><MemoryLevel node={node} /></Panel>

@@ -11,7 +11,8 @@ describe("address", () => {
 
   it("comes back as it was", () => {
     const view = {
-      mode: "temperature", by: "model", spot: "suspect", z: 4.2, at: "tb-007", device: "ta-041.3", node: null, table: true,
+      mode: "temperature", by: "model", spot: "suspect", z: 4.2, at: "tb-007", device: "ta-041.3", node: null, table: true, span: "7d",
+      charts: "table",
     } as const;
     expect(parseView(search(viewSearch(view)))).toEqual(view);
   });

@@ -15,10 +15,14 @@ export interface MapView {
   readonly device: string | null;
   readonly node: string | null;
   readonly table: boolean;
+  /** Time and form of the charts in an open sheet, which read them themselves. */
+  readonly span: string | null;
+  readonly charts: string | null;
 }
 
 export const DEFAULT_VIEW: MapView = {
-  mode: "level", by: "set-model", spot: null, z: null, at: null, device: null, node: null, table: false,
+  mode: "level", by: "set-model", spot: null, z: null, at: null, device: null, node: null, table: false, span: null,
+  charts: null,
 };
 
 /** The router writes text that reads as a number in quotes. */
@@ -45,6 +49,8 @@ export function parseView(search: string): MapView {
     device: read("device"),
     node: read("node"),
     table: read("view") === "table",
+    span: read("span"),
+    charts: read("charts"),
   };
 }
 
@@ -59,6 +65,8 @@ export function viewSearch(view: MapView): Record<string, string> {
     ["device", view.device],
     ["node", view.node],
     ["view", view.table ? "table" : null],
+    ["span", view.span],
+    ["charts", view.charts],
   ];
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null));
 }

@@ -1,0 +1,62 @@
+// Nodes and devices beyond what is standing: readings over time, how health changed, and what operators set.
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { api, body } from "./client";
+import { keys } from "./keys";
+import { nextCursor } from "./queries";
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+export type Readings = Schemas["Readings"];
+export type ReadingSeries = Schemas["Series"];
+export type DeviceEvent = Schemas["DeviceEvent"];
+
+/** Whose readings. */
+export interface ReadingsOf {
+  readonly kind: "device" | "node";
+  readonly id: number;
+}
+
+/** Times shown, in milliseconds; `now` is the server's. */
+export interface Window {
+  readonly spanMs: number;
+  readonly now: () => number;
+}
+
+const MOST_POINTS = 240;
+const LEAST_PAUSE_MS = 10_000;
+
+/** Not made old by hints: those come with every flush, and a chart changes once per step. */
+export const readingsQuery = ({ kind, id }: ReadingsOf, { spanMs, now }: Window) =>
+  queryOptions({
+    queryKey: ["history", kind, id, spanMs],
+    queryFn: ({ signal }) => {
+      const query = { from: new Date(now() - spanMs).toISOString(), points: MOST_POINTS };
+      return kind === "device"
+        ? body(api.GET("/api/v1/devices/{device_id}/readings", { signal, params: { path: { device_id: id }, query } }))
+        : body(api.GET("/api/v1/nodes/{node_id}/readings", { signal, params: { path: { node_id: id }, query } }));
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: Math.max(LEAST_PAUSE_MS, spanMs / MOST_POINTS),
+  });
+
+const EVENTS = 10;
+const firstPage = undefined as string | undefined;
+
+export const deviceEventsQuery = (id: number) =>
+  infiniteQueryOptions({
+    queryKey: keys.device(id, "events"),
+    queryFn: ({ signal, pageParam }) =>
+      body(api.GET("/api/v1/devices/{device_id}/events", { signal, params: { path: { device_id: id }, query: { limit: EVENTS, cursor: pageParam } } })),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursor,
+  });
+
+/** No new jobs; what still runs at the deadline is moved, without one all may finish. */
+export function drainNode(id: number, { reason, deadline }: { reason: string; deadline: string | null }): Promise<unknown> {
+  return body(api.POST("/api/v1/nodes/{node_id}/drain", { params: { path: { node_id: id } }, body: { reason, deadline } }));
+}
+
+/** All labels that operators give a node, replacing those before. */
+export function labelNode(id: number, { reason, labels }: { reason: string; labels: Record<string, string> }): Promise<unknown> {
+  return body(api.PUT("/api/v1/nodes/{node_id}/labels", { params: { path: { node_id: id } }, body: { reason, labels } }));
+}
