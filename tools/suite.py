@@ -40,7 +40,7 @@ def test_pure(arguments: list[str]) -> int:
     env = {**cases, **os.environ}
     folders = [name for name in PURE if (ROOT / name).is_dir()]
     # Loading what drives the API takes longer than most of these tests.
-    plain = ("-q", "-p", "no:schemathesis", "-m", "not acceptance")
+    plain = ("-q", "-p", "no:schemathesis", "-m", "not acceptance", "-n", str(WORKERS), "--dist", "loadfile")
     return run_shown([BIN / "pytest", *folders, *plain, *arguments], env=env)
 
 

@@ -27,9 +27,15 @@ class Module:
     def nodes(self) -> list[ast.AST]:
         return list(ast.walk(self.syntax))
 
-    @property
-    def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-        return (node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    @cached_property
+    def writing(self) -> list[ast.AST]:
+        """Assignments and calls: what may change a row."""
+        kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Call)
+        return [node for node in self.nodes if isinstance(node, kinds)]
+
+    @cached_property
+    def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        return [node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
     def below(self, *folders: str) -> bool:
         return any(self.path == folder or self.path.startswith(folder + "/") for folder in folders)

@@ -69,7 +69,7 @@ def may_be(model: str, receiver: str) -> bool:
 
 
 def writes(module: Module, fact: Fact) -> Iterator[int]:
-    for node in module.nodes:
+    for node in module.writing:
         for target in assigned(node):
             if target.attr == fact.column and dotted(target.value) != "self":
                 yield target.lineno
@@ -82,7 +82,7 @@ def writes(module: Module, fact: Fact) -> Iterator[int]:
 
 def touches_rows(module: Module, model: str) -> Iterator[int]:
     changing = {*WRITING_CALLS, "update", "delete", "bulk_update", "aupdate", "adelete"}
-    for node in module.nodes:
+    for node in module.writing:
         if isinstance(node, ast.Call):
             chain = dotted(node.func).split(".")
             if chain[0] == model and chain[-1] in changing:
