@@ -1,6 +1,7 @@
 """Why a job waits, why it went where it is, what a device could take: in the browser, in both languages."""
 
 import re
+from datetime import datetime
 from typing import Any
 
 from playwright.sync_api import expect
@@ -13,13 +14,16 @@ ONE_PIECE = {"devices": 1, "device_memory": "40 GiB", "shareable": True, "splitt
 FULL_NODE = {"devices": 8, "device_memory": "60 GiB", "shareable": True, "cores": 1}
 
 
-def simulated_job(console: Console, name: str, **resources: Any) -> int:
+def simulated_job(
+    console: Console, name: str, *, seconds: int = 600, limit_s: int | None = None, **resources: Any
+) -> int:
     """A job that only simulated nodes take; its number."""
     spec = {
         "name": name,
         "queue": "training",
-        "command": ["sleep", "600"],
+        "command": ["sleep", str(seconds)],
         "node_labels": {"simulated": "true"},
+        "time_limit_s": limit_s,
         "resources": resources,
     }
     job: int = console.call("POST", "jobs/submit", spec)["id"]
@@ -71,6 +75,35 @@ def test_memory_in_pieces_is_drawn_with_its_arithmetic(console: Console, simulat
     for job in jobs:
         console.go(f"/jobs/{job}")
         console.expect_status("cancelled")
+
+
+def test_an_estimated_start_is_shown_and_comes_true(console: Console, simulated: tuple[str, ...]) -> None:
+    """One of the two nodes is taken for long, the other for half a minute by a job that says so."""
+    page = console.page
+    long, *short = (
+        simulated_job(console, f"fills {name}", limit_s=limit_s, seconds=seconds, devices=8, cores=1)
+        for name, limit_s, seconds in zip(simulated, (3600, 40), (3000, 40), strict=True)
+    )
+    jobs = [long, *short]
+    try:
+        for job in jobs:
+            console.go(f"/jobs/{job}")
+            console.expect_status("running")
+        jobs.append(simulated_job(console, "waits for an end", devices=1, cores=1))
+        waits = jobs[-1]
+        console.go(f"/jobs/{waits}")
+        estimate = page.locator(".estimate")
+        expect(estimate).to_contain_text("in ")
+        expect(estimate.locator(".after")).to_contain_text(f"fills {simulated[1]}")
+        told = console.call("GET", f"jobs/{waits}/explain")["estimate"]
+        assert told["basis"] == "time-limit" and [one["job"] for one in told["after_jobs"]] == short
+        console.expect_status("running")
+        expect(estimate).to_have_count(0)
+        started = datetime.fromisoformat(console.call("GET", f"jobs/{waits}")["started_at"])
+        assert abs((started - datetime.fromisoformat(told["at"])).total_seconds()) < 30
+    finally:
+        for job in jobs:
+            console.call("POST", f"jobs/{job}/cancel")
 
 
 def test_the_score_sheet_explains_every_term_in_both_languages(
