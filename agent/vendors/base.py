@@ -132,8 +132,8 @@ def with_facts(reading: Reading, facts: DeviceFacts) -> Reading:
 
 
 def plain(text: str) -> str:
-    """Without terminal colours and carriage returns."""
-    return _ANSI.sub("", text).replace("\r", "")
+    """Without terminal colours, carriage returns and byte order marks."""
+    return _ANSI.sub("", text).replace("\r", "").replace("\ufeff", "")
 
 
 def to_number(text: str | None, *, low: float, high: float) -> float | None:

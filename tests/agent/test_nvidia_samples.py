@@ -194,6 +194,38 @@ def test_xids_by_their_meaning() -> None:
     assert "Xid (PCI:0000:17:00): 13" in warnings and "SXid" in warnings
 
 
+def test_reports_as_text() -> None:
+    assert figures("report-text.txt") == [(143771, 60, None, 37, 121.5), (143771, None, 0, 35, None)]
+    assert health("report-text.txt") == [("healthy", ""), ("unhealthy", "reset-required")]
+    first, _ = devices("report-text.txt")
+    assert [part[:4] for part in slices(first)] == [(1, 0, 71424, 44), (6, 0, 18176, 16)]
+    told = [(process["pid"], process["name"], process["memory_used_mib"]) for process in first["processes"]]
+    assert told == [(5150, "/opt/reset/train", 30), (5151, "serve", None)]
+    readout = read("report-text.txt")
+    assert (readout.driver_version, readout.readings[0].uncorrectable) == ("570.133.20", 1)
+    assert "1 of 3" in str(document(readout)["warnings"])
+    assert health("report-memory-only.txt") == [("unhealthy", "over-temperature")]
+    assert devices("report-memory-only.txt")[0]["processes"][0]["memory_used_mib"] == 300
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("None", "healthy"),
+        ("N/A", "healthy"),
+        ("Reset", "unhealthy"),
+        ("GPU Reset", "unhealthy"),
+        ("Reboot", "unhealthy"),
+        ("Drain P2P", "unhealthy"),
+        ("PF FLR", "unhealthy"),
+    ],
+)
+def test_every_recovery_action_but_none_keeps_jobs_away(action: str, expected: str) -> None:
+    csv = f"index, memory.used [MiB], memory.total [MiB], gpu_recovery_action\n0, 4 MiB, 80 MiB, {action}\n"
+    (reading,) = NvidiaProbe.parse(csv).readings
+    assert (reading.check.result == "ok") is (expected == "healthy")
+
+
 def test_every_wording_of_a_lost_card() -> None:
     found = [
         (device["index"], device["pci_bus_id"], device["health"]) for device in devices("lost-wordings.log")

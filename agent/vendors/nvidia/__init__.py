@@ -13,7 +13,7 @@ from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
 from agent.protocol import DeviceFacts, DeviceSample, Notice, Vendor
 from agent.vendors.base import NO_INDEX, ProbeError, Reading, Readout
-from agent.vendors.command import ErrorCounts
+from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.nvidia.formats import parse_text
 from agent.vendors.nvidia.kernel_events import KernelLog
 from agent.vendors.nvidia.kernel_log import Event, check_of

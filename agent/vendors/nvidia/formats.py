@@ -8,11 +8,12 @@ import msgspec
 
 from agent.notices import notice
 from agent.vendors.base import Readout, plain
-from agent.vendors.nvidia import kernel_log, smi_csv, smi_list, smi_table, smi_xml, text, topology
+from agent.vendors.nvidia import kernel_log, smi_csv, smi_list, smi_table, smi_text, smi_xml, text, topology
 from agent.vendors.nvidia.merging import merge_readouts
 
 # A character or word without which it is not worth looking, how the format is told, and what reads it.
 FORMATS: tuple[tuple[str, Callable[[str], bool], Callable[[str], Readout]], ...] = (
+    (":", smi_text.looks_like_report, smi_text.parse_report),
     ("|", smi_table.looks_like_table, smi_table.parse_table),
     ("GPU ", smi_list.looks_like_list, smi_list.parse_list),
     ("GPU", topology.looks_like_matrix, topology.parse_matrix),

@@ -80,8 +80,8 @@ def judge_xid(number: int, text: str) -> CheckResult | None:
     """What an Xid means; None where it is only noted. One that no table knows is unknown."""
     if number == ACTION_XID:
         action = _ACTION.search(text)
-        judged = states.judge_text(action.group(1) if action else text)
-        return judged[0] if judged else None
+        code = states.judge_action(action.group(1) if action else text)
+        return states.CODES[code] if code else None
     if number in LINK_XIDS:
         return CheckResult.FATAL if re.search(r"(?<!non)(?<!non-)\bfatal\b", text, re.IGNORECASE) else None
     judged = states.judge_text(text)

@@ -12,7 +12,7 @@ from agent.vendors.base import NO_INDEX, Process, Reading, Readout, to_int, to_m
 from agent.vendors.nvidia import states
 from agent.vendors.nvidia.look import Look, conclude, known, silent, to_count, to_index
 from agent.vendors.nvidia.merging import Merged
-from agent.vendors.nvidia.smi_xml import fabric_findings
+from agent.vendors.nvidia.smi_xml import action_findings, fabric_findings
 from agent.vendors.nvidia.text import is_complaint
 
 ALIASES = {
@@ -44,7 +44,9 @@ KNOWN = frozenset(
 )
 DRAWS = ("power.draw", "power.draw.instant", "power.draw.average")
 LIMITS = ("power.limit", "enforced.power.limit")
-UNJUDGED = frozenset({"name", "uuid", "serial", "process_name", "timestamp", "hostname", "pid"})
+UNJUDGED = frozenset(
+    {"gpu_recovery_action", "name", "uuid", "serial", "process_name", "timestamp", "hostname", "pid"}
+)
 _COLUMN = re.compile(r"^([A-Za-z][\w.]*)(?:\s*\[([^\]]*)\])?$")
 _UUID = re.compile(r"GPU-[0-9A-Fa-f-]{8,}")
 _BUS = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]\b")
@@ -186,6 +188,7 @@ def _found(cells: Mapping[str, str]) -> list[tuple[str, str]]:
     ):
         if cells.get(name, "").strip().lower() in bad:
             found.append((code, f"{name}: {cells[name]}"))
+    found += action_findings(cells.get("gpu_recovery_action"))
     return found + fabric_findings(cells.get("fabric.state"), cells.get("fabric.status"))
 
 

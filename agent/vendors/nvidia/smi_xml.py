@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 from agent.notices import notice
 from agent.protocol import Notice, Partition, Vendor
 from agent.vendors.base import Process, Readout, to_int, to_mib
+from agent.vendors.nvidia import states
 from agent.vendors.nvidia.look import Look, conclude, known, to_count
 from agent.vendors.nvidia.profiles import make_partition
 
@@ -18,7 +19,16 @@ DRAWS = ("power_draw", "instant_power_draw", "average_power_draw")
 LIMITS = ("current_power_limit", "enforced_power_limit", "power_limit")
 # Below these tags stand names and numbers of others, in which no trouble of the device shows.
 UNJUDGED = frozenset(
-    {"processes", "accounted_processes", "supported_clocks", "product_name", "serial", "uuid", "mig_devices"}
+    {
+        "processes",
+        "gpu_recovery_action",
+        "accounted_processes",
+        "supported_clocks",
+        "product_name",
+        "serial",
+        "uuid",
+        "mig_devices",
+    }
 )
 _THERMAL = re.compile(r"^clocks_(?:event|throttle)_reason_hw_thermal_slowdown$")
 _FEED_CHARS = 1 << 16
@@ -34,7 +44,7 @@ def parse_xml(captured: str) -> Readout:
     """All complete `gpu` elements; a device cut off in the middle is unknown, never taken for healthy."""
     found = _Document()
     found.read(captured)
-    looks = [_look(element, index, cut=index in found.cut) for index, element in enumerate(found.gpus)]
+    looks = [look_of(element, index, cut=index in found.cut) for index, element in enumerate(found.gpus)]
     warnings: list[Notice] = [] if found.complete else [notice("output-damaged", tool="nvidia-smi")]
     attached = found.attached
     if attached is not None and attached > len(looks):
@@ -117,7 +127,8 @@ def _start(captured: str) -> int:
     return min(found, default=0)
 
 
-def _look(gpu: Element, index: int, *, cut: bool = False) -> Look:
+def look_of(gpu: Element, index: int, *, cut: bool = False, memory_due: bool = True) -> Look:
+    """What a `gpu` element prints about its device."""
     model = _text(gpu, "product_name")
     tlimit = _text(gpu, "temperature/gpu_temp_slow_threshold")
     return Look(
@@ -137,6 +148,7 @@ def _look(gpu: Element, index: int, *, cut: bool = False) -> Look:
         uncorrectable=_uncorrectable(gpu),
         words=tuple(_words(gpu)),
         found=tuple(_found(gpu)),
+        memory_due=memory_due,
         cut=cut,
         partitions=tuple(_partition(part, model) for part in gpu.findall("mig_devices/mig_device")),
         processes=tuple(_processes(gpu)),
@@ -169,10 +181,17 @@ def _found(gpu: Element) -> list[tuple[str, str]]:
         if (_text(gpu, path) or "").lower() == "yes":
             found.append((code, f"{path}: Yes"))
     for reasons in ("clocks_event_reasons", "clocks_throttle_reasons"):
-        for reason in gpu.findall(f"{reasons}/*"):
+        for reason in gpu.findall(f"{reasons}//*"):
             if _THERMAL.match(str(reason.tag)) and (reason.text or "").strip() == "Active":
                 found.append(("over-temperature", f"{reason.tag}: Active"))
+    found += action_findings(_text(gpu, "gpu_recovery_action"))
     return found + fabric_findings(_text(gpu, "fabric/state"), _text(gpu, "fabric/status"))
+
+
+def action_findings(action: str | None) -> list[tuple[str, str]]:
+    """What a recovery action means; drivers write `Reset` as well as `GPU Reset`."""
+    code = states.judge_action(action or "")
+    return [(code, f"recovery action: {action}")] if code else []
 
 
 def fabric_findings(state: str | None, status: str | None) -> list[tuple[str, str]]:

@@ -29,6 +29,7 @@ WORDS: tuple[tuple[re.Pattern[str], CheckResult, str], ...] = tuple(
 # What else a tool may report, by code.
 CODES: dict[str, CheckResult] = {
     "reset-required": FATAL,
+    "error-state": FAILED,
     "drain-recommended": FAILED,
     "row-remap-failed": FAILED,
     "over-temperature": FAILED,
@@ -43,6 +44,16 @@ _SEVERITY = {CheckResult.OK: 0, UNKNOWN: 1, FAILED: 2, FATAL: 3}
 def judge_text(text: str) -> tuple[CheckResult, str] | None:
     """Result and code for a device's error text; None if it names no error."""
     return next(((result, code) for words, result, code in WORDS if words.search(text)), None)
+
+
+def judge_action(action: str) -> str | None:
+    """The code of a recovery action that the driver names; None where there is nothing to recover."""
+    clean = action.strip().strip("[]").lower()
+    if clean in ("", "none", "n/a", "na", "-", "not supported") or "deprecated" in clean:
+        return None
+    return (
+        "reset-required" if re.search("reset|reboot", clean) and "drain" not in clean else "drain-recommended"
+    )
 
 
 def severity(check: Check) -> int:
