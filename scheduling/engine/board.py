@@ -48,21 +48,25 @@ class Board:
         state = ledger.state
         size = len(state.pool) if demand.wants_devices else len(state)
         largest = int(state.pool.size.max(initial=0))
-        width = demand.device_counts(largest)[-1] if demand.wants_devices else 0
+        self._width = demand.device_counts(largest)[-1] if demand.wants_devices else 0
         self._nodes = (
             state.joins().pool_node if demand.wants_devices else np.arange(len(state), dtype=np.int64)
         )
         self._score = np.full(size, _NO_SCORE, dtype=np.int64)
         self._terms = scores.terms_in_use(scale.policy.weights_ppm)
-        self._values = np.zeros((len(self._terms), size), dtype=np.int64)
-        self._chosen = np.full((size, width), UNKNOWN, dtype=np.int64)
-        self._memory = np.zeros((size, width), dtype=np.int64)
-        self._milli = np.zeros((size, width), dtype=np.int64)
-        self._slots = np.full((size, width), UNKNOWN, dtype=np.int64)
+        # What every node refuses needs no room for what a node would give.
+        self._size(0)
         self._added_uw = np.zeros(size, dtype=np.int64)
         self.verdicts = np.full(len(state), UNKNOWN, dtype=np.int64)
         self._before: Ints | None = None
         self._seen = 0
+
+    def _size(self, lines: int) -> None:
+        self._values = np.zeros((len(self._terms), lines), dtype=np.int64)
+        self._chosen = np.full((lines, self._width), UNKNOWN, dtype=np.int64)
+        self._memory = np.zeros((lines, self._width), dtype=np.int64)
+        self._milli = np.zeros((lines, self._width), dtype=np.int64)
+        self._slots = np.full((lines, self._width), UNKNOWN, dtype=np.int64)
 
     def renew(self) -> int:
         """Bring all lines up to the ledger's present version; how many nodes that took."""
@@ -84,7 +88,13 @@ class Board:
     @property
     def size_bytes(self) -> int:
         """Memory of the lines."""
-        return self._values.nbytes + 4 * self._chosen.nbytes + 3 * self._score.nbytes
+        return (
+            self._values.nbytes
+            + 4 * self._chosen.nbytes
+            + self._score.nbytes
+            + self._added_uw.nbytes
+            + 2 * self.verdicts.nbytes
+        )
 
     def verdicts_within(self, room_uw: int | None) -> Ints:
         """Verdicts per node, with those that no line's power leaves room for under the cap of all nodes."""
@@ -112,7 +122,7 @@ class Board:
         `room_uw` is what may still be drawn; `together_ppm`, per node, stands for half of the topology of a gang.
         """
         score, values = self._score, self._values
-        if together_ppm is not None:
+        if together_ppm is not None and values.shape[1]:
             values = self._values_together(together_ppm)
             weights = [self._scale.policy.weights_ppm[term] for term, _ in self._terms]
             total: Ints = np.array(weights, dtype=np.int64) @ values // PPM
@@ -169,6 +179,8 @@ class Board:
         rows = fit(frame, self.demand, filtered)
         if not len(rows):
             return
+        if not self._values.shape[1]:
+            self._size(len(self._score))
         values, total = scores.score(frame, self.demand, rows, self._scale, self._terms)
         at = lines[rows.pool] if self.demand.wants_devices else lines[rows.node]
         self._score[at] = total

@@ -39,13 +39,14 @@ class Boards:
         if board is None:
             self.counters.misses += 1
             board = Board(self._ledger, demand, self._scale)
-            self._bytes += board.size_bytes
             self.counters.lines_renewed += board.renew()
         else:
             self.counters.hits += 1
+            self._bytes -= board.size_bytes
             renewed = board.renew()
             self.counters.lines_renewed += renewed
             self.counters.lines_kept += len(self._ledger.versions) - renewed
+        self._bytes += board.size_bytes
         self._boards[shape] = board
         self._drop_oldest()
         return board

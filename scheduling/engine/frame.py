@@ -45,11 +45,14 @@ class Frame:
 
     def count_by_pool(self, devices: Bools) -> Ints:
         """How many of the marked devices each pool has."""
-        return np.bincount(self.device_pool[devices], minlength=len(self.pools)).astype(np.int64)
+        return self.sum_by_pool(devices)
 
-    def sum_by_pool(self, amounts: Ints) -> Ints:
-        """Sum over the devices of each pool (exact: sums stay far below 2**53)."""
-        return np.bincount(self.device_pool, weights=amounts, minlength=len(self.pools)).astype(np.int64)
+    def sum_by_pool(self, amounts: Ints | Bools) -> Ints:
+        """Sum over the devices of each pool: neighbours, and at least one."""
+        if not len(self.pools):
+            return np.zeros(0, dtype=np.int64)
+        found: Ints = np.add.reduceat(amounts, self.pool_start, dtype=np.int64)
+        return found
 
     def any_pool(self, pools: Bools) -> Bools:
         """Nodes with at least one marked pool."""
@@ -88,9 +91,10 @@ def frame_of(ledger: Ledger, nodes: Ints) -> Frame:
     devices, device_node = _spans(state.offsets.device, nodes)
     pools, pool_node = _spans(state.offsets.pool, nodes)
     slots, slot_node = _spans(state.offsets.slot, nodes)
+    slots_of = state.offsets.slot[nodes + 1] - state.offsets.slot[nodes]
     size = state.pool.size[pools]
     local_slot = state.device.slot[devices]
-    slot_base = np.searchsorted(slot_node, device_node) if len(nodes) > 1 else 0
+    slot_base = (np.cumsum(slots_of) - slots_of)[device_node]
     return Frame(
         state=state,
         nodes=nodes,

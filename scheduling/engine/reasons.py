@@ -10,7 +10,7 @@ import numpy as np
 from scheduling.engine import filters
 from scheduling.engine.filters import device_busy, node_power
 from scheduling.engine.filters.cut import Cut, free_but_for_foreign
-from scheduling.engine.frame import Frame, frame_of
+from scheduling.engine.frame import Frame, frame_of, whole_frame
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.shapes import Demand
@@ -54,9 +54,8 @@ def refusal_of(
 def near_misses(ledger: Ledger, demand: Demand, verdicts: Ints) -> tuple[NearMiss, ...]:
     """Nodes that came furthest, then with the least shortfall relative to the need, then by node id."""
     found: list[NearMiss] = []
-    for number in sorted(
-        {int(v) for v in np.unique(verdicts) if _NEAR_FROM <= v < filters.PASSED}, reverse=True
-    ):
+    seen = np.flatnonzero(filters.counts(verdicts)[: filters.PASSED]).tolist()
+    for number in reversed([each for each in seen if each >= _NEAR_FROM]):
         if len(found) < NEAR_AT_MOST and filters.CODES[number] not in filters.OF_THE_CLUSTER:
             nodes = np.flatnonzero(verdicts == number)
             found += _nearest(ledger, demand, filters.CODES[number], nodes, NEAR_AT_MOST - len(found))
@@ -73,7 +72,7 @@ class _Gap:
 
 
 def _nearest(ledger: Ledger, demand: Demand, code: ReasonCode, nodes: Ints, wanted: int) -> list[NearMiss]:
-    frame = frame_of(ledger, nodes)
+    frame = whole_frame(ledger) if len(nodes) == len(ledger.state) else frame_of(ledger, nodes)
     gap = _host_gap(frame, demand, code) if code in _HOST else _device_gap(frame, demand, code)
     relative = (gap.needed - gap.available) * 1000 // np.maximum(gap.needed, 1)
     order = np.lexsort((frame.node.id, gap.needed - gap.available, relative))[:wanted]

@@ -77,7 +77,7 @@ OF_THE_CLUSTER: tuple[ReasonCode, ...] = (ReasonCode.POWER_CAP, ReasonCode.GANG)
 @dataclass(frozen=True, slots=True, eq=False)
 class Filtered:
     """Per node the number of the filter that removed it, or PASSED; the cuts (one per number of devices tried) as the
-    filters left them.
+    filters left them, which stop asking once no node is left.
     """
 
     verdicts: Ints
@@ -105,6 +105,8 @@ def run(frame: Frame, demand: Demand, before: Ints | None = None) -> Filtered:
     if demand.wants_devices:
         cuts = open_cuts(frame, demand)
         for code, narrow in ON_DEVICES:
+            if not (verdicts == PASSED).any():
+                break
             _narrow(frame, demand, cuts, narrow)
             _remove(verdicts, frame.any_pool(_pools(frame, cuts)), code)
     for code, keeps in AFTER_DEVICES:

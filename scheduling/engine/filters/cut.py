@@ -19,7 +19,7 @@ class Cut:
     """`memory` and `milli` are what a job would book of each device, `need` what it must find free there.
 
     `alone` marks devices that a shared piece can only have for itself: its pre-check exceeds the device, its own size
-    does not. `devices` and `pools` are what the filters so far left.
+    does not. `devices` and `pools` are what the filters so far left, `by_pool` how many of the devices each pool has.
     """
 
     count: int
@@ -30,11 +30,14 @@ class Cut:
     alone: Bools
     devices: Bools
     pools: Bools
+    by_pool: Ints
 
     def keep(self, frame: Frame, devices: Bools, count: int) -> None:
         """Go on with these devices, and with pools that have at least `count` of them."""
-        self.devices = self.devices & devices
-        self.pools = self.pools & (frame.count_by_pool(self.devices) >= count)
+        left = self.devices & devices
+        if not np.array_equal(left, self.devices):
+            self.devices, self.by_pool = left, frame.count_by_pool(left)
+        self.pools = self.pools & (self.by_pool >= count)
 
 
 def cut_of(frame: Frame, demand: Demand, count: int) -> Cut:
@@ -59,9 +62,8 @@ def cut_of(frame: Frame, demand: Demand, count: int) -> Cut:
         memory = np.where(alone, allocatable, piece)
         need = np.where(alone, allocatable, need_mib)
     everything = np.ones(size, dtype=np.bool_)
-    return Cut(
-        count, piece, need, memory, milli, alone, everything, np.ones(len(frame.pools), dtype=np.bool_)
-    )
+    pools = np.ones(len(frame.pools), dtype=np.bool_)
+    return Cut(count, piece, need, memory, milli, alone, everything, pools, frame.pool.size)
 
 
 def free_but_for_foreign(frame: Frame, cut: Cut) -> Ints:
