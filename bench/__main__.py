@@ -18,6 +18,7 @@ BENCHMARKS = {
     "openb": "bench.openb",
     "engine-speed": "bench.engine_speed",
     "philly": "bench.philly",
+    "bad-day": "bench.bad_day",
 }
 
 

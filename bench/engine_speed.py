@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from bench.data import add_data_option, at_least, show_progress
+from bench.machine import peak_mib
 from bench.openb_lists import arrivals, load
 from bench.plots import Panel, Scale, Series
 from bench.statistics import summary
@@ -201,7 +202,7 @@ def measure(infos: Sequence[NodeInfo], requests: Sequence[Request], policy: Engi
         "decision_us": single,
         "cold_cpu_ms": _cold_ms(planner),
         "build_cpu_s": round(build_s, 3),
-        "peak_memory_mib": _peak_mib(),
+        "peak_memory_mib": peak_mib(),
     }
 
 
@@ -226,12 +227,6 @@ def _cold_ms(planner: Planner) -> dict[str, Any]:
         planner.run([PendingJob(1_000_000 + cores, 1, TRAINING, 1, 0, 0, shape)], None)
         spent_ms.append((time.process_time_ns() - before_ns) / 1e6)
     return summary(spent_ms)
-
-
-def _peak_mib() -> int:
-    with open("/proc/self/status") as status:
-        line = next(text for text in status if text.startswith("VmHWM"))
-    return int(line.split()[1]) // 1024
 
 
 def _sizes(text: str) -> tuple[int, ...]:

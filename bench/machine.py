@@ -23,3 +23,9 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         "load1": round(os.getloadavg()[0], 2),
     }
+
+
+def peak_mib() -> int:
+    """The most memory that this process has had so far."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024

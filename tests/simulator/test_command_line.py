@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import openb, openb_check
+from bench import bad_day, openb, openb_check
 from bench.data import data_file
 from bench.openb_lists import arrivals, arrived_at, load
 from scheduling.simulator.__main__ import main
@@ -179,3 +179,11 @@ def test_the_bench_command_prints_one_json_object():
     case = figures["cases"]["20 nodes"]
     assert (case["nodes"], case["devices"], case["decisions"]) == (20, 160, 10)
     assert case["decision_us"]["cpu"]["p99"] > 0 and case["peak_memory_mib"] > 0
+
+
+def test_the_bad_day_places_all_that_can_start_and_refuses_the_rest():
+    options = Namespace(nodes=12, jobs=400, runnable=5, shapes=30, preset="sample")
+    figures = bad_day.run(options)
+    first, again = figures["first_look"], figures["second_look"]
+    assert (first["placed"], first["refused"], again["placed"], again["refused"]) == (5, 395, 0, 395)
+    assert first["last_runnable_placed_s"] > 0 and again["last_runnable_placed_s"] is None
