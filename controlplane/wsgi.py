@@ -1,4 +1,4 @@
-"""The WSGI application: REST, agent reports and the static console."""
+"""The WSGI application: REST, agent reports (behind a door of their own) and the static console."""
 
 import os
 
@@ -6,4 +6,9 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
-application = get_wsgi_application()
+django = get_wsgi_application()
+
+# Loads what needs the apps, so it comes after them.
+from controlplane.agentapi.gate import behind_gate  # noqa: E402
+
+application = behind_gate(django)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import threading
+import time
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +24,8 @@ MAX_ENTRIES = 20_000
 MAX_SAMPLES = 1024
 TIMEOUT_S = 0.25
 FIELD = b"r"
+GATHER_S = 0.02
+MOST_TOGETHER = 500
 
 
 class Reading(msgspec.Struct, frozen=True, array_like=True):
@@ -52,6 +57,56 @@ def push(node_id: int, received_at_ms: int, host: NodeSample | None, samples: Se
     return _breaker.attempt(
         "push-readings", lambda: client().xadd(STREAM, entry, maxlen=MAX_ENTRIES, approximate=True)
     )
+
+
+def push_soon(
+    node_id: int, received_at_ms: int, host: NodeSample | None, samples: Sequence[DeviceSample]
+) -> None:
+    """The same within moments and together with those of other reports; a process that is killed meanwhile loses them,
+    as it would what it had not yet heard.
+    """
+    if host is not None or samples:
+        _pusher().add(Reading(node_id, received_at_ms, host, list(samples[:MAX_SAMPLES])))
+
+
+class Pusher:
+    """A thread that sends what was added, many at a time: a round trip for each would cost more than all its bytes."""
+
+    def __init__(self) -> None:
+        # What Valkey is too slow for is lost from the old end on, as in the stream itself.
+        self._waiting: deque[Reading] = deque(maxlen=MAX_ENTRIES)
+        self._added = threading.Event()
+        threading.Thread(target=self._run, name="push-readings", daemon=True).start()
+
+    def add(self, reading: Reading) -> None:
+        """Never waits."""
+        self._waiting.append(reading)
+        self._added.set()
+
+    def _run(self) -> None:
+        while True:
+            self._added.wait()
+            time.sleep(GATHER_S)
+            self._added.clear()
+            while self._waiting:
+                self._send()
+
+    def _send(self) -> None:
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+        _breaker.attempt("push-readings", lambda: _send_together(batch))
+
+
+def _send_together(batch: Sequence[Reading]) -> None:
+    pipe = client().pipeline(transaction=False)
+    for reading in batch:
+        entry: dict[Any, Any] = {FIELD: msgspec.json.encode(reading)}
+        pipe.xadd(STREAM, entry, maxlen=MAX_ENTRIES, approximate=True)
+    pipe.execute()
+
+
+@functools.cache
+def _pusher() -> Pusher:
+    return Pusher()
 
 
 def take(limit: int) -> tuple[list[bytes], list[Reading]]:

@@ -6,11 +6,12 @@ from datetime import datetime
 
 from agent import protocol
 from agent.protocol import Reply
+from controlplane.agentapi.quiet import Quiet
 from controlplane.base import clock
 from controlplane.base.identity import this_cluster
 from controlplane.policy.document import Health
 from inventory.models import Node, NodeState
-from scheduling.backends.agent import GRACE_S, desired_set
+from scheduling.backends.agent import GRACE_S, desired_set, set_as_seen
 
 
 def build_reply(node: Node, *, received_at: datetime, health: Health, want_facts: bool) -> Reply:
@@ -31,6 +32,23 @@ def build_reply(node: Node, *, received_at: datetime, health: Health, want_facts
         want_facts=want_facts,
         assignments=assignments if authoritative else [],
         silence_limit_s=silence_limit_s(health),
+    )
+
+
+def quiet_reply(quiet: Quiet, *, received_at: datetime) -> Reply:
+    """The same for a report that said nothing new: the set as it stood then."""
+    epoch, assignments = set_as_seen(quiet.node_id, quiet.seen)
+    return Reply(
+        version=protocol.VERSION,
+        cluster_id=quiet.cluster_id,
+        authoritative=True,
+        epoch=epoch,
+        received_at_ms=clock.to_ms(received_at),
+        sent_at_ms=clock.now_ms(),
+        report_interval_s=quiet.health.report_interval_s,
+        want_facts=False,
+        assignments=assignments,
+        silence_limit_s=silence_limit_s(quiet.health),
     )
 
 

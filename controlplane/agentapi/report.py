@@ -9,12 +9,13 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from agent.protocol import Report
+from agent.protocol import Reply, Report
 from controlplane.accounts.audit import client_address
 from controlplane.agentapi import bodies, limits
 from controlplane.agentapi.answers import agent_view, message
-from controlplane.agentapi.auth import node_of
-from controlplane.agentapi.reply import build_reply
+from controlplane.agentapi.auth import known_hash, node_of
+from controlplane.agentapi.quiet import note, remember, standing_of
+from controlplane.agentapi.reply import build_reply, quiet_reply
 from controlplane.base import clock
 from controlplane.base.identity import this_cluster
 from controlplane.base.problems import Problem
@@ -41,10 +42,20 @@ class _Arrival:
 def report_view(request: HttpRequest) -> HttpResponse:
     """One report."""
     received_at = clock.now()
-    claimed = node_of(request)
+    token_hash = known_hash(request)
+    claimed = None if token_hash else node_of(request)
     report = bodies.decode(bodies.read_bytes(request, limit=bodies.REPORT_LIMIT), Report)
     limits.check_report(report)
-    arrival = _Arrival(received_at, client_address(request), active_policy().health)
+    address = client_address(request)
+    if token_hash and (quiet := note(token_hash, report, at=received_at, address=address)):
+        streams.push(quiet.node_id, clock.to_ms(received_at), report.node, report.samples)
+        return message(quiet_reply(quiet, received_at=received_at))
+    arrival = _Arrival(received_at, address, active_policy().health)
+    return message(_take_note(claimed or node_of(request), report, arrival))
+
+
+def _take_note(claimed: Node, report: Report, arrival: _Arrival) -> Reply:
+    received_at = arrival.received_at
     _check_machine(claimed, report)
     node = _observe(claimed.pk, report, arrival)
     reply = build_reply(
@@ -55,7 +66,7 @@ def report_view(request: HttpRequest) -> HttpResponse:
     )
     if node.state != NodeState.QUARANTINED:
         streams.push(node.pk, clock.to_ms(received_at), report.node, report.samples)
-    return message(reply)
+    return reply
 
 
 def _check_machine(node: Node, report: Report) -> None:
@@ -84,7 +95,10 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
         if node.state == NodeState.QUARANTINED or boot is Boot.DUPLICATE:
             return node
         if not repeated:
+            before = standing_of(node.pk)
             _take_in(node, report, arrival.health)
+            if node.facts_at is not None and node.facts_digest == report.facts_digest:
+                remember(contact, report, before=before)
         if node.facts_at is not None:
             heard_from(node)
     return node

@@ -29,6 +29,11 @@ def active_version() -> ActivePolicy:
     return ActivePolicy(row[1], _document(row[0])) if row else ActivePolicy(0, _document(None))
 
 
+def document_of(key: int | None) -> PolicyDocument:
+    """The document of the version with this primary key; the defaults for None. No query once it was read."""
+    return _document(key)
+
+
 @functools.lru_cache(maxsize=8)
 def _document(key: int | None) -> PolicyDocument:
     # A version is never edited, so its key is enough.

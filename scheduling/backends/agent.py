@@ -72,20 +72,23 @@ def epoch_of(node_id: int) -> int:
 
 
 def desired_set(node: Node) -> tuple[int, list[Assignment]]:
-    """The epoch and the whole desired set of a node; one epoch never stands for two different sets.
+    """The epoch and the whole desired set of a node; one epoch never stands for two different sets."""
+    return set_as_seen(node.pk, _fingerprint(node.pk))
 
-    Most reports change nothing: then one query tells that the set is still the one that was built last.
+
+def set_as_seen(node_id: int, seen: Fingerprint) -> tuple[int, list[Assignment]]:
+    """The same where the fingerprint was read just now. Most reports change nothing: then the set is still the one that
+    was built last, and no query is needed.
     """
-    seen = _fingerprint(node.pk)
-    known = _sets.get(node.pk)
+    known = _sets.get(node_id)
     if known is not None and known[0] == seen:
         return seen[0], known[1]
-    epoch, assignments = _built(node.pk)
+    epoch, assignments = _built(node_id)
     # Another epoch is another set than the one that was seen.
     if epoch == seen[0] and len(assignments) <= MOST_KEPT_ASSIGNMENTS:
         if len(_sets) >= MOST_KEPT_NODES:
             _sets.clear()
-        _sets[node.pk] = (seen, assignments)
+        _sets[node_id] = (seen, assignments)
     return epoch, assignments
 
 

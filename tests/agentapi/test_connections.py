@@ -52,7 +52,7 @@ def test_what_a_job_booked_is_not_foreign(agent):
     )
     run_cycle()
     device = Device.objects.get()
-    assert UPWARD.booked_mib([device.pk]) == {device.pk: 10 * GIB}
+    assert UPWARD.booked([device.pk])[device.pk].memory_mib == 10 * GIB
     measure(agent, 10 * GIB)
     assert Device.objects.get().foreign_mib == 0
 

@@ -1,0 +1,169 @@
+"""Reports that say nothing new, which nearly all do: one statement notes the contact, and proves that nothing changed.
+
+A report is quiet when it says what the last one said (`said`: tasks, checks, digest of the facts) and when all that it
+could have an effect on stands as it did when that one, taken in fully, had none (`standing`: the rows of node,
+devices, placements, policy). Taking it in again would change nothing. Whatever is not proven goes the long way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import psycopg
+from django.db import connection
+
+from agent.protocol import Report, TaskPhase
+from controlplane.policy.active import document_of
+from controlplane.policy.document import Health
+from inventory import plausible
+from inventory.clock_offsets import judge
+from inventory.models import NodeContact
+from scheduling.backends.agent import FINGERPRINT, Fingerprint
+from scheduling.models import LIVE_PHASES
+
+Row = tuple[Any, ...]
+Ask = Callable[[str, Mapping[str, Any]], Row | None]
+
+# Whole rows: a column that is added one day is looked at without being named here. The times and numbers of contacts
+# are no part of it, nor are readings.
+STANDING = """
+(SELECT seen.*, policy.id AS policy, cluster.uid AS cluster, md5(concat_ws(chr(31), seen.*, policy.id, cluster.uid,
+    (SELECT concat_ws(chr(31), state, state_reason, state_before_silence, simulated, facts_digest, facts_at)
+     FROM inventory_node WHERE id = {node}),
+    (SELECT string_agg(device::text, chr(31) ORDER BY device.id) FROM inventory_device AS device
+     WHERE device.node_id = {node}))) AS standing
+ FROM ({fingerprint}) AS seen (epoch, placements, slices)
+ LEFT JOIN (SELECT id FROM policy_policyversion WHERE active) AS policy ON true
+ LEFT JOIN (SELECT uid FROM base_cluster) AS cluster ON true) AS now
+"""
+# No wait for the disk: what a power cut loses of this is the time of a contact.
+NOTE = f"""
+UPDATE inventory_nodecontact AS contact
+SET received_at = %(at)s::timestamptz, address = %(address)s::inet, seq = %(seq)s::bigint,
+    checks_at = CASE WHEN %(checked)s::boolean THEN %(at)s::timestamptz ELSE contact.checks_at END,
+    clock_offset_us = CASE WHEN %(timed)s::boolean THEN %(offset)s::bigint ELSE contact.clock_offset_us END,
+    clock_uncertainty_us =
+        CASE WHEN %(timed)s::boolean THEN %(uncertainty)s::bigint ELSE contact.clock_uncertainty_us END
+FROM inventory_nodecredential AS credential CROSS JOIN LATERAL {
+    STANDING.format(
+        node="credential.node_id", fingerprint=FINGERPRINT.replace("%(node)s", "credential.node_id")
+    )
+}
+WHERE credential.token_hash = %(token)s AND credential.revoked_at IS NULL AND contact.node_id = credential.node_id
+  AND contact.boot_id = %(boot)s AND contact.seq < %(seq)s AND contact.late_seq IS NULL AND contact.epoch = %(epoch)s
+  AND NOT contact.clock_alarm AND contact.said = %(said)s AND contact.standing = now.standing
+RETURNING contact.node_id, now.epoch, now.placements, now.slices, now.policy, now.cluster::text,
+    set_config('synchronous_commit', 'off', true)
+"""
+LOOK = f"SELECT now.standing FROM {STANDING.format(node='%(node)s', fingerprint=FINGERPRINT)}"
+
+REMEMBER_ALL = f"""
+UPDATE inventory_nodecontact AS contact SET said = new.said, standing = now.standing
+FROM unnest(%(nodes)s::bigint[], %(said)s::text[]) AS new (node_id, said) CROSS JOIN LATERAL {
+    STANDING.format(node="new.node_id", fingerprint=FINGERPRINT.replace("%(node)s", "new.node_id"))
+}
+WHERE contact.node_id = new.node_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """A report that was taken note of, and what its answer is made from."""
+
+    node_id: int
+    seen: Fingerprint
+    cluster_id: str
+    health: Health
+
+
+def ask_as_django(sql: str, params: Mapping[str, Any]) -> Row | None:
+    """One row over the connection, and in the transaction, of Django."""
+    connection.ensure_connection()
+    raw = connection.connection
+    with connection.wrap_database_errors:
+        raw.prepare_threshold = raw.prepare_threshold or 1
+        return ask(raw, sql, params)
+
+
+def ask(raw: psycopg.Connection[Any], sql: str, params: Mapping[str, Any]) -> Row | None:
+    """One row; prepared once per connection, since planning it anew would cost more than running it."""
+    with psycopg.Cursor(raw) as cursor:
+        return cursor.execute(sql, params, prepare=True).fetchone()
+
+
+def note(
+    token_hash: str, report: Report, *, at: datetime, address: str | None, ask: Ask = ask_as_django
+) -> Quiet | None:
+    """Notes the contact of a quiet report. None when it has to go the long way, which repeats nothing that was done."""
+    if report.facts is not None:
+        return None
+    row = ask(NOTE, {**_columns(report), "token": token_hash, "at": at, "address": address})
+    if row is None:
+        return None
+    node_id, epoch, placements, slices, policy, cluster_id, _off = row
+    health = document_of(policy).health
+    if _alarming(report, limit_us=health.clock_offset_alert_ms * 1000):
+        return None
+    return Quiet(node_id, (epoch, placements, slices), cluster_id, health)
+
+
+def standing_of(node_id: int) -> str:
+    """A digest of all that a report of this node could have an effect on."""
+    row = ask_as_django(LOOK, {"node": node_id, "live": list(LIVE_PHASES)})
+    assert row is not None
+    return str(row[0])
+
+
+def remember(contact: NodeContact, report: Report, *, before: str) -> None:
+    """After a report was taken in, in its transaction: if it changed nothing, the next one like it is quiet."""
+    standing = standing_of(contact.node_id)
+    said = said_digest(report)
+    if standing == before and (contact.said, contact.standing) != (said, standing):
+        NodeContact.objects.filter(pk=contact.pk).update(said=said, standing=standing)
+
+
+def remember_all(nodes: Sequence[int], said: Sequence[str]) -> None:
+    """What `remember` keeps, for many nodes as they stand now; for setting up many at once."""
+    with connection.cursor() as cursor:
+        cursor.execute(REMEMBER_ALL, {"nodes": list(nodes), "said": list(said), "live": list(LIVE_PHASES)})
+
+
+def _columns(report: Report) -> dict[str, Any]:
+    clock = report.clock
+    return {
+        "boot": report.boot_id,
+        "seq": report.seq,
+        "epoch": report.epoch,
+        "said": said_digest(report),
+        "checked": bool(report.checks),
+        "timed": clock is not None,
+        "offset": clock and plausible.CLOCK_US.clean(clock.offset_us),
+        "uncertainty": clock and plausible.CLOCK_US.clean(abs(clock.uncertainty_us)),
+        "live": list(LIVE_PHASES),
+    }
+
+
+def _alarming(report: Report, *, limit_us: int) -> bool:
+    if report.clock is None:
+        return False
+    offset_us = plausible.CLOCK_US.clean(report.clock.offset_us)
+    uncertainty_us = plausible.CLOCK_US.clean(abs(report.clock.uncertainty_us))
+    known = offset_us is not None and uncertainty_us is not None
+    return known and judge(offset_us or 0, uncertainty_us or 0, limit_us=limit_us, alarm=False)
+
+
+def said_digest(report: Report) -> str:
+    """What a task uses and has written so far changes with every report, and has an effect only at its end."""
+    lasting = [
+        task
+        if task.phase is TaskPhase.ENDED
+        else msgspec.structs.replace(task, memory_used_mib=None, cpu_used_milli=None, log_bytes=0)
+        for task in report.tasks
+    ]
+    text = msgspec.json.encode([report.facts_digest, report.checks, lasting])
+    return hashlib.sha256(text).hexdigest()
