@@ -14,6 +14,7 @@ from bench.machine import describe
 BENCHMARKS = {
     "startup": "bench.startup",
     "start-latency": "bench.start_latency",
+    "telemetry": "bench.telemetry",
     "chaos": "bench.chaos",
     "openb": "bench.openb",
     "engine-speed": "bench.engine_speed",
