@@ -42,6 +42,8 @@ SETTING_FLAGS = {
     "labels": "labels of this node, a=1,b=2",
     "node_set": "node set (sub-cluster) of this node",
     "reserved_cpus": "CPUs that jobs never get, 0-3,8",
+    "image_users": "users whose podman images count as present, besides those of the agent's own, A,B",
+    "dataset_folders": "folders whose subfolders are datasets present on this node, /A,/B",
     "interval_s": "seconds between reports, instead of the server's wish",
     "max_processes": "most processes and threads of one job, where jobs have users of their own",
     "machine_id": "machine id, instead of the machine's own",

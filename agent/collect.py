@@ -22,6 +22,8 @@ import msgspec
 import agent
 from agent.config import Config
 from agent.host import cpus, machine, memory, mounts, numa, runtimes
+from agent.host.datasets import DatasetFolders
+from agent.host.images import Images, read_images
 from agent.known_devices import KnownDevices, facts_of, fit, samples_of, unknown_checks
 from agent.notices import notice
 from agent.protocol import (
@@ -43,6 +45,7 @@ PROBE_TIMEOUT_S = 8.0
 FIRST_PROBE_TIMEOUT_S = 20.0
 HOST_FACTS_AGE_S = 60.0
 RUNTIMES_AGE_S = 600.0
+STORED_AGE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,9 @@ class HostCollector:
         self._workers: dict[Vendor, VendorWorker] = {}
         self._meter = memory.UsageMeter(root)
         self._runtimes: list[Runtime] = []
+        self._images = Images()
+        self._datasets: list[str] = []
+        self._stored_notices: list[Notice] = []
         self._links: dict[Vendor, list[Link]] = {}
         self._vendor_warnings: dict[Vendor, list[Notice]] = {}
         self._host: Facts | None = None
@@ -202,6 +208,7 @@ class HostCollector:
         self._on_ready = on_ready
         threading.Thread(target=self._run, name="collect", daemon=True).start()
         threading.Thread(target=self._keep_runtimes, name="runtimes", daemon=True).start()
+        threading.Thread(target=self._keep_stored, name="stored", daemon=True).start()
         self._trigger.set()
 
     def facts(self) -> Facts:
@@ -212,10 +219,18 @@ class HostCollector:
             notices = [
                 *self._runner_warnings,
                 *(said for of_vendor in self._vendor_warnings.values() for said in of_vendor),
+                *self._stored_notices,
             ]
             links = [link for links in self._links.values() for link in links]
             return msgspec.structs.replace(
-                host, runtimes=list(self._runtimes), devices=devices, links=links, notices=notices
+                host,
+                runtimes=list(self._runtimes),
+                images=self._images.names(),
+                stored_images=list(self._images.images),
+                datasets=list(self._datasets),
+                devices=devices,
+                links=links,
+                notices=notices,
             )
 
     def begin(self) -> None:
@@ -310,6 +325,26 @@ class HostCollector:
             isolates_users=self._isolates_users,
         )
 
+    def _keep_stored(self) -> None:
+        """Images and datasets, apart from everything else: a dead file server or daemon holds up only this."""
+        self._first.wait()
+        folders = DatasetFolders(self._config.dataset_folders)
+        while not self._closed:
+            images = read_images(self._root, users=self._config.image_users)
+            datasets, unread = folders.read()
+            with self._lock:
+                changed = (self._images, self._datasets) != (images, datasets)
+                self._images, self._datasets = images, datasets
+                self._stored_notices = [*images.notices, *unread]
+            if changed:
+                self._on_ready()
+            self._rest(STORED_AGE_S)
+
+    def _rest(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not self._closed and time.monotonic() < deadline:
+            time.sleep(1.0)
+
     def _keep_runtimes(self) -> None:
         self._first.wait()
         while not self._closed:
@@ -317,6 +352,4 @@ class HostCollector:
             with self._lock:
                 self._runtimes = found
             self._on_ready()
-            deadline = time.monotonic() + RUNTIMES_AGE_S
-            while not self._closed and time.monotonic() < deadline:
-                time.sleep(1.0)
+            self._rest(RUNTIMES_AGE_S)

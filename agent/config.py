@@ -38,6 +38,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     node_set: str | None = None
     observe_only: bool = False
     reserved_cpus: list[int] = []
+    image_users: list[str] = []
+    dataset_folders: list[str] = []
     interval_s: int | None = None
     max_processes: int = 4096
     machine_id: str | None = None
@@ -72,6 +74,9 @@ def load_config(
         config = msgspec.convert(values, Config, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{file or 'settings'}: {error}") from error
+    for folder in config.dataset_folders:
+        if not Path(folder).is_absolute():
+            raise ConfigError(f"dataset_folders: {folder!r} is no absolute path; give one such as /data/sets")
     if config.max_processes < 1:
         raise ConfigError(f"max_processes: {config.max_processes} is too few; give at least 1")
     return config
@@ -119,13 +124,15 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def parse_setting(name: str, text: str) -> object:
-    """A setting given as text: `a=1,b=2` for labels, `0-3,8` for reserved CPUs. What is not understood is
-    refused, for the default would be the opposite of what was wished.
+    """A setting given as text: `a=1,b=2` for labels, `0-3,8` for reserved CPUs, `a,b` for lists. What is not
+    understood is refused, for the default would be the opposite of what was wished.
     """
     if name == "labels":
         return _parse_labels(text)
     if name == "reserved_cpus":
         return _parse_reserved_cpus(text)
+    if name in ("image_users", "dataset_folders"):
+        return [part.strip() for part in text.split(",") if part.strip()]
     if name in ("observe_only", "stop_jobs_on_exit"):
         word = text.strip().lower()
         if word not in TRUE_WORDS | FALSE_WORDS:

@@ -22,6 +22,8 @@ TEXTS: dict[str, str] = {
     "devices-missing": "{vendor}: {missing} of {attached} attached devices are missing from the output of {tool}",
     "no-devices": "{vendor}: {tool} found no devices",
     "not-recognised": "{vendor}: nothing was recognised in this text",
+    "images-unread": "{source}: the images here could not be read: {problem}",
+    "datasets-unread": "{folder}: the datasets here could not be read: {problem}",
     "minor-alarm": "{vendor}: {device} reports a minor alarm; it stays in use",
     "no-topology": "{vendor}: no topology matrix was recognised",
     "link-degraded": "{vendor}: device {device} runs on {current} of {most} PCIe lanes",
