@@ -9,7 +9,7 @@ import msgspec
 
 from agent.protocol import CheckResult, Partition, Vendor
 from agent.vendors.base import Process, Readout, plain, to_int
-from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
@@ -64,11 +64,12 @@ _ECC_KEYS = ("uncorrect", "double bit", "two bit", "dbe", "multiple bit")
 
 
 class CambriconProbe:
-    """Keeps the last error counts, since only new errors count against a device."""
+    """Keeps identities and the last error counts, since only new errors count against a device."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._counts = ErrorCounts()
+        self._identities = Identities()
 
     @staticmethod
     def present(root: Path) -> bool:
@@ -83,7 +84,8 @@ class CambriconProbe:
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
         capture = ask(tool_on_path(("cnmon",), FOLDERS), [[], ["info"]], collect)
-        return complete(conclude(Vendor.CAMBRICON, capture, TABLE), self._root, self._counts)
+        readout = self._identities.keep(conclude(Vendor.CAMBRICON, capture, TABLE))
+        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:

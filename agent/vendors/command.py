@@ -15,7 +15,7 @@ from agent.host.commands import run_command
 from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
 from agent.protocol import Check, CheckResult, Notice
-from agent.vendors.base import ProbeError, Reading, Readout
+from agent.vendors.base import ProbeError, Reading, Readout, device_name
 from agent.vendors.findings import Capture, merge
 
 ROUND_TIMEOUT_S = 7.0
@@ -40,20 +40,52 @@ class ErrorCounts:
         return Check(device=name, result=CheckResult.FAILED, code="ecc-uncorrectable", evidence=evidence)
 
 
+class Identities:
+    """The identities that slots had in earlier looks: a tool may tell them by a question of its own, which may fail."""
+
+    def __init__(self) -> None:
+        self._by_slot: dict[str, str] = {}
+
+    def keep(self, readout: Readout) -> Readout:
+        """The readout, each device under the identity that it had before where the tool now tells none."""
+        return msgspec.structs.replace(readout, readings=[self._identify(one) for one in readout.readings])
+
+    def _identify(self, reading: Reading) -> Reading:
+        facts = reading.facts
+        slot = facts.pci_bus_id or f"{facts.vendor}-{facts.index}"
+        uuid = self._by_slot[slot] = facts.uuid or self._by_slot.get(slot, "")
+        if facts.uuid or not uuid:
+            return reading
+        facts = msgspec.structs.replace(facts, uuid=uuid)
+        name = device_name(facts)
+        return msgspec.structs.replace(
+            reading,
+            facts=facts,
+            sample=msgspec.structs.replace(reading.sample, device=name),
+            check=msgspec.structs.replace(reading.check, device=name),
+        )
+
+
 def tool_on_path(names: Sequence[str], folders: Sequence[str] = ()) -> str | None:
     """The first of a vendor's tools that is on PATH or in one of the folders where the vendor installs it."""
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])
     return next((found for name in names if (found := shutil.which(name, path=path))), None)
 
 
-def ask(tool: str | None, questions: Sequence[Sequence[str]], collect: Callable[[str], Capture]) -> Capture:
+def ask(
+    tool: str | None,
+    questions: Sequence[Sequence[str]],
+    collect: Callable[[str], Capture],
+    *,
+    deadline_s: float | None = None,
+) -> Capture:
     """One look by a tool's answers to several questions, within one time limit: the first must come, the others add
     what they can. Raises ProbeError, also where nothing in the first answer is known: that is no sign of devices
-    that are gone.
+    that are gone. `deadline_s` is of the monotonic clock.
     """
     if tool is None:
         raise ProbeError("none of the vendor's tools is on PATH")
-    deadline = time.monotonic() + ROUND_TIMEOUT_S
+    deadline = time.monotonic() + ROUND_TIMEOUT_S if deadline_s is None else deadline_s
     captures: list[Capture] = []
     problems: list[Notice] = []
     for question in questions:

@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.protocol import CheckResult, Vendor
 from agent.vendors import rocm
 from agent.vendors.base import Readout, plain
-from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
 from agent.vendors.documents import find_json, looks_cut
 from agent.vendors.findings import (
     COMMON_RULES,
@@ -59,6 +59,7 @@ class HygonProbe:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._counts = ErrorCounts()
+        self._identities = Identities()
 
     @staticmethod
     def present(root: Path) -> bool:
@@ -73,7 +74,8 @@ class HygonProbe:
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
         capture = ask(tool_on_path(TOOLS, FOLDERS), QUESTIONS, collect)
-        return complete(conclude(Vendor.HYGON, capture, TABLE), self._root, self._counts)
+        readout = self._identities.keep(conclude(Vendor.HYGON, capture, TABLE))
+        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
 from agent.vendors.documents import entries_of_element, read_elements
 from agent.vendors.findings import (
     COMMON_RULES,
@@ -76,11 +76,12 @@ _COLUMNS = {
 
 
 class IluvatarProbe:
-    """Keeps the last error counts, since only new errors count against a device."""
+    """Keeps identities and the last error counts, since only new errors count against a device."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._counts = ErrorCounts()
+        self._identities = Identities()
 
     @staticmethod
     def present(root: Path) -> bool:
@@ -95,7 +96,8 @@ class IluvatarProbe:
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
         capture = ask(tool_on_path((TOOL,), FOLDERS), [[], ["-q"], ["-L"], ["topo", "-m"]], collect)
-        return complete(conclude(Vendor.ILUVATAR, capture, TABLE), self._root, self._counts)
+        readout = self._identities.keep(conclude(Vendor.ILUVATAR, capture, TABLE))
+        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:

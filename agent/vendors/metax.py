@@ -9,7 +9,7 @@ from pathlib import Path
 from agent.notices import notice
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
@@ -59,11 +59,12 @@ _ON = re.compile(r"\s+(?:On|Off|N/A)$")
 
 
 class MetaxProbe:
-    """Keeps the last error counts, since only new errors count against a device."""
+    """Keeps identities and the last error counts, since only new errors count against a device."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._counts = ErrorCounts()
+        self._identities = Identities()
 
     @staticmethod
     def present(root: Path) -> bool:
@@ -78,7 +79,8 @@ class MetaxProbe:
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
         capture = ask(tool_on_path(TOOLS, FOLDERS), QUESTIONS, collect)
-        return complete(conclude(Vendor.METAX, capture, TABLE), self._root, self._counts)
+        readout = self._identities.keep(conclude(Vendor.METAX, capture, TABLE))
+        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:

@@ -9,7 +9,7 @@ from typing import Any
 from agent.notices import notice
 from agent.protocol import CheckResult, Notice, Vendor
 from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
 from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
 from agent.vendors.findings import (
     COMMON_RULES,
@@ -59,11 +59,12 @@ _LANES = re.compile(r"^(\d{1,2})x\s*\(\s*(\d{1,2})x\s*\)$")
 
 
 class MthreadsProbe:
-    """Keeps the last error counts, since only new errors count against a device."""
+    """Keeps identities and the last error counts, since only new errors count against a device."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._counts = ErrorCounts()
+        self._identities = Identities()
 
     @staticmethod
     def present(root: Path) -> bool:
@@ -78,7 +79,8 @@ class MthreadsProbe:
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
         capture = ask(tool_on_path((TOOL,)), [[], ["-q"]], collect)
-        return complete(conclude(Vendor.MTHREADS, capture, TABLE), self._root, self._counts)
+        readout = self._identities.keep(conclude(Vendor.MTHREADS, capture, TABLE))
+        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.base import Readout, plain
-from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
 from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
 from agent.vendors.findings import (
     COMMON_RULES,
@@ -43,6 +43,7 @@ class TenstorrentProbe:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._counts = ErrorCounts()
+        self._identities = Identities()
 
     @staticmethod
     def present(root: Path) -> bool:
@@ -57,7 +58,8 @@ class TenstorrentProbe:
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
         capture = ask(tool_on_path((TOOL,)), [["-s"]], collect)
-        return complete(conclude(Vendor.TENSTORRENT, capture, TABLE), self._root, self._counts)
+        readout = self._identities.keep(conclude(Vendor.TENSTORRENT, capture, TABLE))
+        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:

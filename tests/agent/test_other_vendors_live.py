@@ -241,3 +241,49 @@ def test_a_machine_without_driver_and_tool_has_no_such_devices(
     assert not PROBES[vendor].present(tmp_path)
     with pytest.raises(ProbeError, match="on PATH"):
         PROBES[vendor](tmp_path).read()
+
+
+@pytest.mark.parametrize("machine", [Vendor.METAX], indirect=True)
+def test_an_identity_stays_when_the_question_for_it_fails(machine: Machine) -> None:
+    names = "".join(
+        f"GPU#{index}  MXC0  {BUSES[index]}  Available (UUID: GPU-{index})\n" for index in range(2)
+    )
+    (machine.folder / "-L").write_text(names)
+    assert [reading.facts.uuid for reading in machine.probe.read().readings] == ["GPU-0", "GPU-1"]
+    (machine.folder / "-L").unlink()
+    later = machine.probe.read().readings
+    assert [reading.facts.uuid for reading in later] == ["GPU-0", "GPU-1"]
+    assert [reading.sample.device for reading in later] == [reading.check.device for reading in later]
+
+
+@pytest.mark.parametrize("machine", [Vendor.AMD], indirect=True)
+def test_where_amd_smi_fails_rocm_smi_answers(machine: Machine, tmp_path: Path) -> None:
+    for path in machine.folder.iterdir():
+        path.unlink()
+    other = tmp_path / "bin/rocm-smi"
+    other.write_text(f"#!/bin/sh\ncat {Path(__file__).parent / 'samples/amd/rocm-smi-two-cards.json'}\n")
+    other.chmod(0o755)
+    readout = machine.probe.read()
+    assert len(readout.readings) == 2 and [said.code for said in readout.warnings] == ["tool-failed"]
+
+
+@pytest.mark.parametrize("machine", [Vendor.AMD], indirect=True)
+def test_slices_are_gathered_to_their_device_and_a_new_set_of_devices_is_asked_for_its_facts(
+    machine: Machine,
+) -> None:
+    assert len(machine.probe.read().readings) == 2
+    facts = [
+        {
+            "gpu": index,
+            "bus": {"bdf": f"0000:3b:00.{index}"},
+            "partition": {"accelerator_partition": "TPX", "memory_partition": "NPS1"},
+        }
+        for index in range(3)
+    ]
+    (machine.folder / "static --json").write_text(json.dumps(facts))
+    first, *others = json.loads((machine.folder / "metric --json").read_text())["gpu_data"]
+    sliced = [first, *({"gpu": index, "usage": "N/A"} for index in (1, 2))]
+    (machine.folder / "metric --json").write_text(json.dumps({"gpu_data": sliced}))
+    (reading,) = machine.probe.read().readings
+    assert (reading.facts.pci_bus_id, len(reading.facts.partitions), len(others)) == (BUSES[0], 3, 1)
+    assert reading.check.result is CheckResult.OK

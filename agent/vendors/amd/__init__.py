@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agent.notices import notice
 from agent.protocol import CheckResult, Vendor
-from agent.vendors import rocm
+from agent.vendors import command, rocm
 from agent.vendors.amd import amd_smi, slices
-from agent.vendors.base import Readout, plain
-from agent.vendors.command import ErrorCounts, ask, complete, tool_on_path
+from agent.vendors.base import ProbeError, Readout, plain
+from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
 from agent.vendors.documents import dig, find_json, looks_cut
 from agent.vendors.findings import (
     COMMON_RULES,
@@ -37,6 +40,7 @@ TABLE = Table(
     ),
     too_hot_c=110,  # where Instinct boards begin to shut down
 )
+TOOLS = ("amd-smi", "rocm-smi")
 FOLDERS = ("/opt/rocm/bin",)
 FACTS_AGE_S = 60.0
 AMD_SMI_METRIC = ["metric", "--json"]
@@ -64,6 +68,7 @@ class AmdProbe:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._counts = ErrorCounts()
+        self._identities = Identities()
         self._facts = Capture()
         self._facts_at_s = -FACTS_AGE_S
 
@@ -82,19 +87,40 @@ class AmdProbe:
 
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
-        tool = tool_on_path(("amd-smi",), FOLDERS)
-        if tool is None:
-            capture = ask(tool_on_path(("rocm-smi",), FOLDERS), [ROCM_SMI], collect)
-        else:
-            metric = ask(tool, [AMD_SMI_METRIC], collect)
-            if time.monotonic() - self._facts_at_s >= FACTS_AGE_S:
-                self._facts = ask(tool, AMD_SMI_FACTS, collect)
+        deadline_s = time.monotonic() + command.ROUND_TIMEOUT_S
+        tools = [tool for name in TOOLS if (tool := tool_on_path((name,), FOLDERS))]
+        if not tools:
+            raise ProbeError("neither amd-smi nor rocm-smi is on PATH")
+        try:
+            capture = self._by_tool(tools[0], deadline_s)
+        except ProbeError as error:
+            if len(tools) == 1 or time.monotonic() > deadline_s:
+                raise
+            capture = ask(tools[1], [ROCM_SMI], collect, deadline_s=deadline_s)
+            capture = replace(
+                capture, warnings=(*capture.warnings, notice("tool-failed", problem=str(error)))
+            )
+        readout = self._identities.keep(conclude(Vendor.AMD, capture, TABLE))
+        return complete(readout, self._root, self._counts)
+
+    def _by_tool(self, tool: str, deadline_s: float) -> Capture:
+        if not tool.endswith("amd-smi"):
+            return ask(tool, [ROCM_SMI], collect, deadline_s=deadline_s)
+        metric = ask(tool, [AMD_SMI_METRIC], read_text, deadline_s=deadline_s)
+        others = {found.key for found in metric.findings} != {found.key for found in self._facts.findings}
+        if others or time.monotonic() - self._facts_at_s >= FACTS_AGE_S:
+            with contextlib.suppress(ProbeError):  # what was known before still holds
+                self._facts = ask(tool, AMD_SMI_FACTS, read_text, deadline_s=deadline_s)
                 self._facts_at_s = time.monotonic()
-            capture = amd_smi.join(self._facts, metric)
-        return complete(conclude(Vendor.AMD, capture, TABLE), self._root, self._counts)
+        return slices.gather(amd_smi.join(self._facts, metric))
 
 
 def collect(captured: str) -> Capture:
+    """All that is said in this text, slices gathered to their devices."""
+    return slices.gather(read_text(captured))
+
+
+def read_text(captured: str) -> Capture:
     """All that is said in this text, whatever tool wrote it."""
     clean = plain(captured)
     documents, rest = find_json(clean)
@@ -106,7 +132,7 @@ def collect(captured: str) -> Capture:
             captures.append(amd_smi.read_table(rest))
         else:
             captures += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
-    capture = slices.gather(merge(captures))
+    capture = merge(captures)
     loose = [line for line in rocm.loose(rest) if not re.match(r"GPU: \d+$", line)]
     capture = add_complaints(capture, loose, TABLE)
     return nothing_found(with_damage(capture, looks_cut(rest), tool="amd-smi"), clean, tool="amd-smi")

@@ -45,7 +45,8 @@ def _one(group: list[Finding]) -> Finding:
         head,
         pci_bus_id=address,
         memory_total=_whole_memory(sizes, parts),
-        memory_used=None if any(finding.memory_used is None for finding in group) else head.memory_used,
+        memory_used=head.memory_used if parts == 1 else None,  # of the first part only, where there are more
+        tells_memory=False,
         partitions=tuple(
             Partition(
                 name=f"{compute}/{memory}",
