@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import ProtectedError, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.alerts.service import clear_alert
 from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
 from inventory.boots import forget_boots
-from inventory.device_health import Seen, apply_observations, thresholds_of
+from inventory.device_health import Seen, apply_observations, forget_alerts, thresholds_of
 from inventory.health import ON_PROBATION, Observation
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState
 from inventory.node_states import (
@@ -144,6 +144,22 @@ def cordon_device(device: Device, *, cordoned: bool) -> Device:
             node_changed(device.node_id)
     device.refresh_from_db()
     return device
+
+
+def forget_device(device: Device) -> None:
+    """Removes a device that left for good, with its slices and its history."""
+    with transaction.atomic():
+        locked = Device.objects.select_for_update().get(pk=device.pk)
+        if locked.health != DeviceHealth.MISSING:
+            raise Problem(409, "device-present", message=_("Only a missing device can be removed."))
+        try:
+            with transaction.atomic():
+                locked.delete()
+        except ProtectedError:
+            message = _("A job still holds this device. It can be removed once that has ended.")
+            raise Problem(409, "device-booked", message=message) from None
+        forget_alerts(device.pk)
+        node_changed(device.node_id)
 
 
 def release_device(device: Device, *, reason: str, actor: str) -> Device:

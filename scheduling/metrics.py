@@ -39,7 +39,7 @@ class _Figures(Collector):
         yield _plain("database_size_bytes", "Size of the database.", size_mib and size_mib << 20)
         yield _plain("broker_up", "Whether Valkey answers.", int(found["valkey"]["ok"]))
         yield _labelled("nodes", "Nodes by state.", "state", _counts(Node.objects.all(), "state"))
-        yield _labelled("devices", "Devices by health.", "health", _counts(Device.objects.all(), "health"))
+        yield _labelled("devices", "Devices by health.", "health", _counts(Device.objects.filter(parent=None), "health"))
         live = Job.objects.filter(status__in=LIVE_STATUSES)
         yield _labelled("jobs", "Jobs that are not over, by status.", "status", _counts(live, "status"))
 

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts import audit
 from controlplane.accounts.models import User
-from controlplane.accounts.permissions import Action, permission_for
+from controlplane.accounts.permissions import Action, permission_for, permissions_by_method
 from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page, page_of, read_body, read_query
 from controlplane.base.problems import not_found
@@ -52,13 +52,24 @@ class DevicesView(APIView):
 
 
 class DeviceView(APIView):
-    """One device."""
+    """One device; one that left for good can be removed."""
 
-    permission_classes = [permission_for(Action.NODE_READ)]
+    permission_classes = [permissions_by_method(GET=Action.NODE_READ, DELETE=Action.DEVICE_OPERATE)]
 
     @extend_schema(operation_id="device", responses=DeviceSerializer)
     def get(self, request: Request, device_id: int) -> Response:
         return Response(_document(device_id, signed_in(request)))
+
+    @extend_schema(operation_id="device_remove", responses={204: None})
+    def delete(self, request: Request, device_id: int) -> Response:
+        device = Device.objects.select_related("node").filter(pk=device_id).first()
+        if device is None:
+            raise not_found()
+        with transaction.atomic():
+            details = {"node": device.node.name, "identity": device.identity, "model": device.model}
+            audit.record(request, "device-remove", target=device, details=details)
+            operations.forget_device(device)
+        return Response(status=204)
 
 
 def _document(device_id: int, user: User) -> dict[str, Any]:

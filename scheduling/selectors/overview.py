@@ -51,8 +51,9 @@ def _by_state() -> dict[str, int]:
 
 
 def _by_health() -> dict[str, int]:
-    counts = dict(Device.objects.order_by().values_list("health").annotate(n=Count("id")))
-    schedulable = Device.objects.filter(SCHEDULABLE).count()
+    wholes = Device.objects.filter(parent=None)
+    counts = dict(wholes.order_by().values_list("health").annotate(n=Count("id")))
+    schedulable = wholes.filter(SCHEDULABLE).count()
     by_health = {health.value: counts.get(health, 0) for health in DeviceHealth}
     return {"total": sum(counts.values()), "schedulable": schedulable} | by_health
 

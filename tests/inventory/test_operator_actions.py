@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from controlplane.accounts.models import AuditEntry, Role
+from controlplane.alerts.models import Alert
 from controlplane.base import clock
 from inventory.ingest import apply_facts
 from inventory.models import Device, DeviceHealth, DeviceLink, Node
@@ -133,3 +134,18 @@ def test_with_a_device_its_slices_are_released_and_none_before_it(operator):
     assert (refused.status_code, refused.json()["code"]) == (409, "release-the-whole")
     release_device(whole, reason="", actor="op")
     assert set(Device.objects.values_list("health", flat=True)) == {"healthy"}
+
+
+def test_a_device_that_left_for_good_is_removed_with_its_alert(operator, node):
+    device = Device.objects.order_by("id")[0]
+    address = f"/api/v1/devices/{device.pk}"
+    refused = operator.delete(address)
+    assert (refused.status_code, refused.json()["code"]) == (409, "device-present")
+    node.refresh_from_db()
+    apply_facts(node, facts(device_facts(1)), digest="d2", thresholds=THRESHOLDS)
+    assert Alert.objects.filter(code="device-missing", cleared_at=None).exists()
+    assert signed_in(Role.MEMBER).delete(address).status_code == 403
+    assert operator.delete(address).status_code == 204
+    assert Device.objects.count() == 1 and not Alert.objects.filter(cleared_at=None).exists()
+    assert AuditEntry.objects.get(action="device-remove").details["identity"] == "GPU-00000000"
+    assert operator.delete(address).status_code == 404

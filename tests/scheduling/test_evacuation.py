@@ -9,10 +9,11 @@ import time_machine
 
 from agent.protocol import Check, CheckResult, ExitReason, TaskPhase, Want
 from controlplane.base import clock
+from controlplane.base.problems import Problem
 from inventory.device_health import observe_checks
 from inventory.health import Thresholds
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState
-from inventory.operations import change_node_state, release_device
+from inventory.operations import change_node_state, forget_device, release_device
 from queues.events import event_text
 from queues.models import ExitClass, Job, JobEvent, JobStatus
 from scheduling.backends.agent import desired_set
@@ -172,6 +173,15 @@ def test_a_device_that_is_no_longer_reported_frees_nothing_and_is_told_once(user
     assert placement.phase == Phase.RUNNING and Slice.objects.get().device_id == device.pk
     assert told(job).count("device-missing") == 1
     assert "stays booked" in event_text(JobEvent.objects.get(code="device-missing"))
+
+
+def test_a_device_that_a_job_holds_is_not_removed(user, node):
+    _job, _placement, device = running(user, node)
+    Device.objects.filter(pk=device.pk).update(health=DeviceHealth.MISSING)
+    device.refresh_from_db()
+    with pytest.raises(Problem) as refused:
+        forget_device(device)
+    assert refused.value.code == "device-booked" and Slice.objects.get().device_id == device.pk
 
 
 def test_a_missing_device_that_its_agent_calls_lost_is_one_that_failed(user, node):

@@ -182,11 +182,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description One device. */
+        /** @description One device; one that left for good can be removed. */
         get: operations["device"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** @description One device; one that left for good can be removed. */
+        delete: operations["device_remove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2980,6 +2981,44 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Device"];
                 };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    device_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                device_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Problem */
             "4XX": {
