@@ -186,6 +186,7 @@ def test_xids_by_their_meaning() -> None:
         "c1": "unhealthy",
         "d1": "unknown",
         "d2": "unhealthy",
+        "e1": "unhealthy",
     }
     assert found["31"]["uuid"].endswith("af02") and len(found["31"]["reasons"]) == 1
     codes = {bus: device["reasons"][0].partition(":")[0] for bus, device in found.items()}
@@ -252,12 +253,11 @@ def test_every_sample_is_recognised(name: str) -> None:
 
 
 def test_sections_one_after_the_other_are_one_machine() -> None:
-    text = (SAMPLES / "list-mig-old-names.txt").read_text() + (
-        SAMPLES / "a30-mig-shared-memory.xml"
-    ).read_text()
+    names = ("list-mig-old-names.txt", "a30-mig-shared-memory.xml", "topo-blanks-empty-cells.txt")
+    mixed = NvidiaProbe.parse("\n".join((SAMPLES / name).read_text() for name in names))
+    assert {reading.facts.model for reading in mixed.readings[:2]} == {"NVIDIA A30"} and len(mixed.links) == 1
     parts = ("query-units.csv", "topo-blanks-empty-cells.txt")
     readout = NvidiaProbe.parse("\n".join((SAMPLES / name).read_text() for name in parts))
     first, second, third = readout.readings
     assert (first.facts.uuid or "").endswith("ee01") and first.facts.numa_node is None
     assert (second.facts.numa_node, readout.links) == (1, [Link(0, 1, "SYS")]) and third.facts.index == 2
-    assert NvidiaProbe.parse(text).readings[0].facts.model == "NVIDIA A30"

@@ -26,10 +26,11 @@ def parse_text(captured: str) -> Readout:
     """All that a text says of devices; never raises, says in `warnings` what it could not read."""
     clean = plain(captured)
     found: list[Readout] = []
+    rest = clean
     if smi_xml.looks_like_xml(clean):
         found.append(smi_xml.parse_xml(clean))
-    else:
-        found += [parse(clean) for mark, looks_like, parse in FORMATS if mark in clean and looks_like(clean)]
+        rest = smi_xml.outside(clean)
+    found += [parse(rest) for mark, looks_like, parse in FORMATS if mark in rest and looks_like(rest)]
     lines = text.parse_lines(clean)
     recognised = bool(found or lines.readings or lines.warnings)
     readout = merge_readouts([*found, lines])

@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from agent.vendors.nvidia.kernel_log import Event, find_event
+from agent.vendors.nvidia.kernel_log import Event, read_events
 
 PATH = "dev/kmsg"
 RECENT_S = 120.0
@@ -28,12 +28,9 @@ class KernelLog:
         """Faults since the last look; raises OSError where the log cannot be read."""
         if self._handle is None:
             self._handle = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        found = []
-        for record in self._records(self._handle):
-            event = find_event(record.partition(";")[2])
-            if event is not None and _stamp_us(record) >= self._since_us:
-                found.append(event)
-        return found
+        recent = [record for record in self._records(self._handle) if _stamp_us(record) >= self._since_us]
+        told = read_events(record.partition(";")[2] for record in recent)
+        return [event for _, event in told if event is not None]
 
     def _records(self, handle: int) -> list[str]:
         """All whole lines that are there now; the kernel's device gives one record per read."""

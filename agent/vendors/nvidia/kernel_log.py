@@ -8,7 +8,7 @@ faults of programs are noted only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from agent.notices import notice
@@ -29,6 +29,7 @@ MOST_TOLD = 20
 _XID = re.compile(r"NVRM:\s*Xid\s*\((?:PCI:)?\s*([0-9A-Fa-f:.]+)[^)\n]*\)\s*:\s*(\d{1,4})\b[\s,]*([^\n]*)")
 _ACTION = re.compile(r"changed from .*?\bto\s+(?:0x[0-9a-fA-F]+\s*)?\(?([^)\n]*)\)?", re.IGNORECASE)
 _LOST = re.compile(r"NVRM:.*(?:fallen|fell) off the bus", re.IGNORECASE)
+_SUBJECT = re.compile(r"NVRM:\s*The NVIDIA GPU\s")
 _DEAD = re.compile(
     r"NVRM:.*(?:RmInitAdapter failed|failed to (?:initialize|power up) the GPU)", re.IGNORECASE
 )
@@ -51,14 +52,17 @@ def looks_like_log(captured: str) -> bool:
     return "NVRM:" in captured or bool(_SWITCH.search(captured))
 
 
-def find_events(lines: Iterable[str]) -> list[Event]:
-    """The faults that these lines tell, in their order."""
-    found = (find_event(line) for line in lines)
-    return [event for event in found if event is not None]
+def read_events(lines: Iterable[str]) -> Iterator[tuple[str, Event | None]]:
+    """Every line with the fault that it tells, or None. A message of several lines names its GPU in the first."""
+    subject: str | None = None
+    for line in lines:
+        if _SUBJECT.search(line):
+            subject = find_bus(line)
+        yield line, find_event(line, subject)
 
 
-def find_event(line: str) -> Event | None:
-    """The fault that a line tells, or None."""
+def find_event(line: str, subject: str | None = None) -> Event | None:
+    """The fault that a line tells, or None; `subject` is the GPU that the message began with."""
     match = _XID.search(line)
     if match:
         bus_id = normal_pci(match.group(1))
@@ -70,7 +74,7 @@ def find_event(line: str) -> Event | None:
         (_LOST, "lost", CheckResult.FATAL),
         (_DEAD, "init-failed", CheckResult.FAILED),
     ):
-        bus_id = find_bus(line) if words.search(line) else None
+        bus_id = (find_bus(line) or subject) if words.search(line) else None
         if bus_id is not None:
             return Event(bus_id, code, result, line.strip())
     return None
@@ -97,8 +101,7 @@ def parse_log(captured: str) -> Readout:
     uuids = {normal_pci(bus): uuid for bus, uuid in _UUID.findall(captured)}
     merged = Merged()
     told: list[str] = []
-    for line in captured.splitlines():
-        event = find_event(line)
+    for line, event in read_events(captured.splitlines()):
         if event is not None:
             merged.add(_reading(event, uuids.get(event.bus_id)))
             if event.result is None:

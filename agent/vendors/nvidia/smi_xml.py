@@ -122,6 +122,12 @@ class _Document:
             self.cut.add(self._last)  # a device's own element after its end
 
 
+def outside(captured: str) -> str:
+    """What stands before and after the document."""
+    end = captured.rfind("</nvidia_smi_log>")
+    return captured[: _start(captured)] + (captured[end:].partition(">")[2] if end >= 0 else "")
+
+
 def _start(captured: str) -> int:
     found = [at for mark in ("<?xml", "<nvidia_smi_log", "<gpu ") if (at := captured.find(mark)) >= 0]
     return min(found, default=0)

@@ -28,7 +28,7 @@ _WORTH_READING = re.compile(
 _NONE = re.compile(r"no devices (?:were )?found", re.IGNORECASE)
 _TOOL_FAULT = re.compile(
     r"nvidia-smi has failed|failed to initialize nvml|couldn't communicate with the nvidia driver"
-    r"|driver/library version mismatch|insufficient permissions|infoROM is corrupted|not enough permission",
+    r"|driver/library version mismatch|infoROM is corrupted|not enough permission",
     re.IGNORECASE,
 )
 MOST_TOLD = 20
