@@ -159,3 +159,17 @@ def test_anything_else_is_not_recognised(text: str) -> None:
 )
 def test_absurd_numbers_cost_nothing(line: str) -> None:
     assert len(cpu.parse(f"{line}\nModel name: x\n").cpus) <= 1 << 13
+
+
+def test_paths_above_their_text_and_masks_are_read() -> None:
+    base = "/sys/devices/system"
+    files = {
+        f"{base}/cpu/online": "0-1",
+        f"{base}/cpu/cpu1/cpufreq/cpuinfo_max_freq": "2500000",
+        f"{base}/node/node0/cpulist": "0-3",
+    }
+    said = cpu.parse("\n".join(f"==> {path} <==\n{text}\n" for path, text in files.items()))
+    assert [node.cpus for node in said.numa] == [[0, 1]]
+    assert [thread.max_mhz for thread in said.cpus if thread.id == 1] == [2500]
+    masks = "CPU(s): 4\nOn-line CPU(s) mask: 0x5\nNUMA node0 CPU(s): 0xf\n"
+    assert [node.cpus for node in cpu.parse(masks).numa] == [[0, 2]]

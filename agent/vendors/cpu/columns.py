@@ -90,7 +90,11 @@ def _blank_rows(captured: str) -> list[Row]:
     for line in captured.splitlines():
         tokens = line.split()
         lower = [token.lower() for token in tokens]
-        if "cpu" in lower and len(_KNOWN & set(lower)) >= 2 and all(":" in t or t.isalnum() for t in lower):
+        if (
+            "cpu" in lower
+            and len(_KNOWN & set(lower)) >= 2
+            and all(":" in t or t.rstrip("%").isalnum() for t in lower)
+        ):
             if rows:
                 break
             names = lower

@@ -92,13 +92,14 @@ def _of_fields(fields: Fields) -> Host:
     if not STARTS & set(first) and not any(_NODE.match(key) for key in first):
         return Host()
     host = Host(model=_model(fields), sockets=to_int(first.get("socket(s)"), low=1, high=1 << 12))
-    online, offline = first.get("on-line cpu(s) list"), parse_cpu_list(first.get("off-line cpu(s) list"))
+    online = first.get("on-line cpu(s) list", first.get("on-line cpu(s) mask"))
+    offline = _cpus(first.get("off-line cpu(s) list", first.get("off-line cpu(s) mask")))
     for key, value in fields:
         node = _NODE.match(key)
         if node:
-            host.node(int(node.group(1))).cpus = parse_cpu_list(value)
+            host.node(int(node.group(1))).cpus = _cpus(value)
     if online is not None:
-        host.online = set(parse_cpu_list(online))
+        host.online = set(_cpus(online))
     for number in [*(host.online or ()), *offline]:
         host.thread(number, Thread(online=number in (host.online or ())))
     named = [number for node in host.nodes.values() for number in node.cpus or ()]
@@ -106,6 +107,15 @@ def _of_fields(fields: Fields) -> Host:
         for number in range(min(parse_count(first.get("cpu(s)", "")) or 0, MOST_CPUS)):
             host.thread(number, Thread())
     return host
+
+
+def _cpus(text: str | None) -> list[int]:
+    """A list, or a mask in hexadecimal (`lscpu -x`)."""
+    clean = (text or "").strip().lower()
+    if not re.fullmatch(r"0x[0-9a-f]{1,2048}", clean):
+        return parse_cpu_list(clean)
+    mask = int(clean, 16)
+    return [number for number in range(mask.bit_length()) if mask >> number & 1]
 
 
 def _model(fields: Fields) -> str | None:

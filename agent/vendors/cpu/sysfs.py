@@ -13,6 +13,7 @@ from agent.vendors.cpu.host import MOST_CPUS, MOST_MHZ, Host, Slot, Thread
 MOST_KIB = 1 << 44
 MODEL_KEYS = ("model name", "cpu model", "cpu", "machine", "hardware")
 _PAIR = re.compile(r"(\w+)=('[^']*'|\"[^\"]*\"|.*?)(?=\s+\w+=|\s+Node \d|\s*$)")
+_HEADED = re.compile(r"^\s*==> (\S+) <==\s*$")
 _CPU = re.compile(r"(?:^|/)cpu(\d{1,5})(?:/|\b)")
 _NODE = re.compile(r"(?:^|/)node(\d{1,4})(?:/|\b)")
 _BUS = re.compile(r"(?:^|/)((?:[0-9a-fA-F]{4,8}:)[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F])(?:/|\b)")
@@ -60,7 +61,7 @@ class _Reader:
         self.siblings: dict[int, tuple[int, ...]] = {}
         self.slots: dict[str, dict[str, str]] = {}
         self.in_accelerator = False
-        self.path: str | None = None
+        self.above: tuple[str, str] | None = None
 
     def feed(self, line: str) -> None:
         """One line."""
@@ -72,8 +73,14 @@ class _Reader:
         accelerator = _ACCELERATOR_NODE.match(line)
         if accelerator and self.in_accelerator:
             self.host.node(int(accelerator.group(1))).accelerator = True
-        subject, pairs = _subject(line)
+        headed = _HEADED.match(line)
+        subject, pairs = _subject(headed.group(1) if headed else line)
+        if subject is None and self.above and line.strip():
+            self._value(*self.above, line.strip())
+            self.above = None
         if subject is not None:
+            empty = [name for name, value in pairs.items() if not value]
+            self.above = (subject, empty[0]) if len(pairs) == len(empty) == 1 else None
             self.in_accelerator = "numa_status" in subject or "numa_status" in pairs
             for name, value in pairs.items():
                 self._value(subject, name, value)
