@@ -62,14 +62,15 @@ class SimulatedNode:
         (self.state_dir / "token").write_text(enrolment_token(self.live) + "\n")
         (self.state_dir / "token").chmod(0o600)
         with (self.state_dir / "agent.log").open("ab") as log:
-            process = subprocess.Popen(self._command(), stderr=log, env=clean_environment())
+            process = subprocess.Popen(self.command(), stderr=log, env=clean_environment())
         try:
             yield
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)
 
-    def _command(self) -> list[str]:
+    def command(self) -> list[str]:
+        """What starts its agent."""
         files = ["--spec", str(self.state_dir / "spec.json"), "--token-file", str(self.state_dir / "token")]
         where = ["--server", self.live.url, "--state-dir", str(self.state_dir)]
         return [str(BIN / "headrace-agent"), "simulate", *where, *files]
