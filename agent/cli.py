@@ -20,6 +20,7 @@ from agent.captures import UnreadableCapture, read_capture
 from agent.collect import HostCollector, VendorWorker
 from agent.config import Config, ConfigError, Identity, load_config, load_identity, parse_setting, read_secret
 from agent.enrolment import enrol, pinned_ca
+from agent.host import cpus, memory, numa
 from agent.journal import Journal
 from agent.loop import Agent
 from agent.notices import notice
@@ -30,7 +31,7 @@ from agent.simulation import Simulation
 from agent.simulation_spec import SimSpec, mixed_cluster
 from agent.transport import Transport
 from agent.vendors import PARSERS, PROBES
-from agent.vendors.base import Readout, document
+from agent.vendors.base import CPU, Readout, document
 from agent.vendors.worker import Answer
 
 SETTING_FLAGS = {
@@ -81,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     probe = commands.add_parser(
         "probe", help="print what the vendors' interfaces say now, one JSON document per line"
     )
-    probe.add_argument("vendor", nargs="?", choices=[vendor.value for vendor in PROBES])
+    probe.add_argument("vendor", nargs="?", choices=list(PARSERS), metavar="VENDOR", help=", ".join(PARSERS))
     probe.set_defaults(call=run_probe)
     parse = commands.add_parser(
         "parse",
@@ -172,21 +173,36 @@ def run_simulate(options: argparse.Namespace) -> int:
 
 
 def run_probe(options: argparse.Namespace) -> int:
-    """Live probes, each in its own process with a time-out; status 1 when one failed."""
+    """Live probes, each in its own process with a time-out, and the host's processors; status 1 when one failed."""
     root, status = Path("/"), 0
-    for vendor in [Vendor(options.vendor)] if options.vendor else list(PROBES):
-        if not options.vendor and not PROBES[vendor].present(root):
-            continue
-        worker = VendorWorker(vendor, root)
-        answer = worker.read()
-        worker.close()
-        if answer.readout is None:
-            said = notice("probe-failed", problem=answer.problem)
-            answer = Answer(readout=Readout(vendor=vendor, warnings=[said]))
-            status = 1
-        assert answer.readout is not None
-        print(json.dumps(document(answer.readout), ensure_ascii=False))
+    here = [vendor.value for vendor, probe in PROBES.items() if probe.present(root)]
+    for name in [options.vendor] if options.vendor else [*here, CPU]:
+        answer = Answer(readout=_read_cpus(root)) if name == CPU else _read_devices(Vendor(name), root)
+        status = status or int(answer.readout is None)
+        said = notice("probe-failed", problem=answer.problem)
+        readout = answer.readout or Readout(vendor=name, warnings=[said])
+        print(json.dumps(document(readout), ensure_ascii=False))
     return status
+
+
+def _read_devices(vendor: Vendor, root: Path) -> Answer:
+    worker = VendorWorker(vendor, root)
+    try:
+        return worker.read()
+    finally:
+        worker.close()
+
+
+def _read_cpus(root: Path) -> Readout:
+    found = cpus.read_cpus(root)
+    return Readout(
+        vendor=CPU,
+        cpu_model=cpus.cpu_model(root),
+        sockets=len({cpu.socket for cpu in found}) or None,
+        cpus=found,
+        numa=numa.read_numa(root),
+        memory_mib=memory.memory_mib(root),
+    )
 
 
 def run_parse(options: argparse.Namespace) -> int:

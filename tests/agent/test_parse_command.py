@@ -75,3 +75,10 @@ def test_an_unknown_vendor_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit) as stop:
         main(["parse", "voodoo", "x"])
     assert stop.value.code == 2 and "nvidia" in capsys.readouterr().err
+
+
+def test_the_hosts_processors_are_probed_like_a_vendor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", "cpu"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["vendor"] == "cpu" and found["cpus"] and found["devices"] == []
+    assert found["sockets"] is None or found["sockets"] >= 1
