@@ -52,7 +52,8 @@ def fit(readings: Sequence[Reading], known: Sequence[DeviceFacts]) -> list[Readi
             left.remove(older)
             reading = with_facts(reading, _named_as(reading.facts, older))
         found.append(reading)
-    found += [_dropped(facts) for facts in left]
+    taken = {reading.facts.index for reading in found}
+    found += [_dropped(facts, taken) for facts in left]
     return [_numbered(reading, found, at) for at, reading in enumerate(found)]
 
 
@@ -102,7 +103,9 @@ def _named_as(now: DeviceFacts, older: DeviceFacts) -> DeviceFacts:
     return msgspec.structs.replace(now, **kept)
 
 
-def _dropped(facts: DeviceFacts) -> Reading:
+def _dropped(facts: DeviceFacts, taken: set[int]) -> Reading:
+    if facts.index in taken:  # the numbers shifted when it went
+        facts = msgspec.structs.replace(facts, index=NO_INDEX)
     name = device_name(facts)
     check = Check(
         device=name,

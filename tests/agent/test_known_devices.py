@@ -35,6 +35,7 @@ def test_numbers_may_shift_and_names_count() -> None:
     found = {one.facts.uuid: one for one in fit(shifted, KNOWN)}
     assert (found["GPU-b"].facts.index, found["GPU-c"].facts.pci_bus_id) == (0, "0000:02:00.0")
     assert (found["GPU-a"].check.code, found["GPU-a"].check.result) == ("card-dropped", CheckResult.FAILED)
+    assert found["GPU-a"].facts.index == 2  # its number is another's now
 
 
 def test_another_card_in_the_same_slot_is_another_device() -> None:
