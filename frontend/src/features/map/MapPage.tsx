@@ -15,10 +15,11 @@ import { MapBar } from "./page/MapBar";
 import { MapTable } from "./page/MapTable";
 import type { Size } from "./pure/camera";
 import { regroup } from "./pure/layout";
-import { powerScaleW } from "./pure/levels";
-import { countSpots } from "./pure/marks";
+import { colourPlaces, holders } from "./pure/holders";
+import { kindOf, powerScaleW } from "./pure/levels";
+import { countSpots, litNodes, type Filter } from "./pure/marks";
 import type { ClusterMap, MapDevice, MapNode } from "./pure/model";
-import { findDevice, findNode, nodeKey, type MapView } from "./pure/viewState";
+import { deviceKey, findDevice, findNode, nodeKey, type MapView } from "./pure/viewState";
 import { MapCanvas, type MapCanvasHandle } from "./stage/MapCanvas";
 import type { StageInput, StageView } from "./stage/MapStage";
 import { sceneWords } from "./stage/sentences";
@@ -28,6 +29,8 @@ import { useRoom } from "./useRoom";
 import "./map.css";
 
 const ZOOM_STEP = 1.6;
+/** Room from which on every way of showing is a button of its own. */
+const SEG_ROOM_PX = 1300;
 
 export function MapPage() {
   const { t } = useTranslation();
@@ -79,9 +82,15 @@ function useOpened(map: ClusterMap, deviceKey: string | null, nodeName: string |
 }
 
 function openChange(map: ClusterMap, node: MapNode, device: MapDevice | null): Parameters<ChangeView>[0] {
-  const key = nodeKey(map, node);
-  return device ? { device: `${key}.${String(device.index)}`, node: null } : { device: null, node: key };
+  return device ? { device: deviceKey(map, node, device), node: null } : { device: null, node: nodeKey(map, node) };
 }
+
+/** Index of the vessel in which a device or a slice of one stands. */
+function vesselIndex({ node, device }: Opened): number | null {
+  return node.devices.find((entry) => entry === device || (device !== null && entry.slices.includes(device)))?.index ?? null;
+}
+
+const NO_PLACES: ReadonlyMap<string, number> = new Map();
 
 function StaleNote({ at }: { at: number }) {
   const { t, i18n } = useTranslation();
@@ -102,10 +111,12 @@ function useStageInput({ map, view, opened, room }: Shown): StageInput {
   const groups = useMemo(() => regroup(map.groups, view.by), [map.groups, view.by]);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- t keeps its identity when the language changes
   const words = useMemo(() => sceneWords(t, view.mode), [t, view.mode, i18n.language]);
+  const lit = useMemo(() => litNodes(map.nodes, { spot: view.spot, text: view.find }), [map.nodes, view.spot, view.find]);
+  const places = useMemo(() => (kindOf(view.mode) === "holder" ? colourPlaces(holders(map, view.mode)) : NO_PLACES), [map, view.mode]);
   return useMemo(() => ({
-    groups, nodes: map.nodes, mode: view.mode, spot: view.spot, words, room,
-    selected: opened ? { nodeId: opened.node.id, deviceIndex: opened.device?.index ?? null } : null,
-  }), [groups, map.nodes, view.mode, view.spot, words, room, opened]);
+    groups, nodes: map.nodes, mode: view.mode, lit, holders: places, words, room,
+    selected: opened ? { nodeId: opened.node.id, deviceIndex: vesselIndex(opened) } : null,
+  }), [groups, map.nodes, view.mode, lit, places, words, room, opened]);
 }
 
 /** Where the address says the view is; it is followed when the address changes, not when the data does. */
@@ -127,6 +138,7 @@ function Cluster({ map, staleAt }: { map: ClusterMap; staleAt: number | null }) 
   const input = useStageInput(shown);
   const at = useStageView(shown);
   const counts = useMemo(() => countSpots(map), [map]);
+  const filter = useMemo<Filter>(() => ({ spot: view.spot, text: view.find }), [view.spot, view.find]);
   const open = useCallback((node: MapNode, device: MapDevice | null) => { change(openChange(map, node, device)); }, [change, map]);
   const close = useCallback(() => {
     change({ device: null, node: null });
@@ -139,11 +151,11 @@ function Cluster({ map, staleAt }: { map: ClusterMap; staleAt: number | null }) 
   return (
     <div className="map">
       <div className="mapmain" ref={root}>
-        <MapBar view={view} counts={counts} isNarrow={opened !== null || isPhone} onChange={change} />
+        <MapBar view={view} counts={counts} lit={input.lit?.size ?? null} isNarrow={opened !== null || isPhone} isWide={room.width >= SEG_ROOM_PX} onChange={change} />
         <div className={staleAt === null ? "mapbody" : "mapbody isstale"}>
           {staleAt === null ? null : <StaleNote at={staleAt} />}
           {view.table ? (
-            <MapTable map={map} spot={view.spot} onOpen={open} />
+            <MapTable map={map} filter={filter} onOpen={open} />
           ) : (
             <MapCanvas ref={canvas} input={input} view={at} onView={onView} onOpen={open} onClear={close} />
           )}
@@ -161,7 +173,7 @@ type CanvasRef = React.RefObject<MapCanvasHandle | null>;
 function MapFoot({ map, view, canvas }: { map: ClusterMap; view: MapView; canvas: CanvasRef }) {
   return (
     <div className="mapfoot">
-      <Legend mode={view.mode} powerScaleW={powerScaleW(map.nodes)} />
+      <Legend mode={view.mode} powerScaleW={powerScaleW(map.nodes)} holders={kindOf(view.mode) === "holder" ? holders(map, view.mode) : []} />
       <ZoomButtons canvas={canvas} />
     </div>
   );

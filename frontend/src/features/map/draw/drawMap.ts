@@ -1,7 +1,6 @@
 // One pass over the map: the whole canvas, or only the tiles that changed.
 import { ZOOM } from "../pure/camera";
 import { tileAt, type Block, type Layout, type Tile } from "../pure/layout";
-import { isLit } from "../pure/marks";
 import type { MapNode } from "../pure/model";
 import { RectBatch } from "./batch";
 import { clearHeading, drawHeading } from "./headings";
@@ -36,8 +35,9 @@ function blockIsSeen(scene: Scene, block: Block): boolean {
 }
 
 function drawTiles(scene: Scene, tiles: readonly PlacedTile[], m: Metrics, batch: RectBatch): void {
-  const dim = tiles.filter((tile) => !isLit(tile.node, scene.spot));
-  const lit = scene.spot === null ? tiles : tiles.filter((tile) => isLit(tile.node, scene.spot));
+  const { lit: wanted } = scene;
+  const dim = wanted === null ? [] : tiles.filter((tile) => !wanted.has(tile.node.id));
+  const lit = wanted === null ? tiles : tiles.filter((tile) => wanted.has(tile.node.id));
   for (const [set, alpha] of [[dim, DIMMED], [lit, 1]] as const) {
     scene.context.globalAlpha = alpha;
     set.forEach((tile) => {

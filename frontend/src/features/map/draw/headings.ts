@@ -1,7 +1,7 @@
 // Draws group headings: rule, name, model, count, level bar and the figure of the mode.
 import { ZOOM, type Camera } from "../pure/camera";
 import { HEADING_PX, NAMES, type Block } from "../pure/layout";
-import { groupLevel } from "../pure/levels";
+import { groupLevel, kindOf } from "../pure/levels";
 import { fitEnd } from "./tiles";
 import type { Scene } from "./scene";
 
@@ -99,7 +99,7 @@ export function drawHeading(scene: Scene, block: Block): void {
   let used = 0;
   if (!bare) {
     const figureWidth = drawFigure(scene, block, right, top);
-    const hasBar = scene.mode === "level" || scene.mode === "memory";
+    const hasBar = kindOf(scene.mode) === "levels";
     if (hasBar) drawLevelBar(scene, block, right, top, figureWidth);
     used = hasBar ? Math.max(figureWidth / ratio + 8, 62) + BAR.width : figureWidth / ratio;
   }

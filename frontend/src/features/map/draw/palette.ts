@@ -24,12 +24,15 @@ const TOKENS = {
 
 export type Palette = Readonly<Record<keyof typeof TOKENS, string>> & {
   readonly ramp: readonly string[];
+  /** Colours of queues and teams. */
+  readonly categories: readonly string[];
   /** Ground of a tile: raised paper in the light theme, the sheet itself in the dark one. */
   readonly tile: string;
   /** Step of the ramp from which on figures stand in the paper colour. */
   readonly rampTurn: number;
 };
 
+const CATEGORIES = Array.from({ length: 6 }, (_, place) => `--cat-${String(place + 1)}`);
 const RAMP = Array.from({ length: 9 }, (_, step) => `--load-${String(step)}`);
 
 /** Read every token once; call again when the theme changes. */
@@ -41,5 +44,5 @@ export function readPalette(root: HTMLElement = document.documentElement): Palet
     string
   >;
   const dark = root.dataset.theme === "dark";
-  return { ...colours, ramp: RAMP.map(read), tile: dark ? colours.bg : colours.raise, rampTurn: dark ? 4 : 5 };
+  return { ...colours, ramp: RAMP.map(read), categories: CATEGORIES.map(read), tile: dark ? colours.bg : colours.raise, rampTurn: dark ? 4 : 5 };
 }

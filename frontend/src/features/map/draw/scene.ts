@@ -2,7 +2,6 @@
 import type { Camera } from "../pure/camera";
 import { VESSEL } from "../pure/layout";
 import type { MapMode } from "../pure/levels";
-import type { Spot } from "../pure/marks";
 import type { MapGroup, MapNode, NodeState } from "../pure/model";
 import type { Palette } from "./palette";
 
@@ -23,7 +22,10 @@ export interface Scene {
   readonly camera: Camera;
   readonly palette: Palette;
   readonly mode: MapMode;
-  readonly spot: Spot | null;
+  /** Ids of the lit nodes; null while nothing is filtered. */
+  readonly lit: ReadonlySet<number> | null;
+  /** Place of each queue's or team's colour. */
+  readonly holders: ReadonlyMap<string, number>;
   readonly powerScaleW: number;
   readonly words: SceneWords;
 }

@@ -1,7 +1,8 @@
 // Draws tiles: grounds, vessels with their levels in batches, then state marks and figures on top.
 import { isClosed, isUnheard, deviceMark } from "../pure/marks";
+import { holderOf } from "../pure/holders";
 import {
-  TEMPERATURE_SCALE, deviceLevel, hostLevel, rampStep, vesselPixels, type Level,
+  TEMPERATURE_SCALE, deviceLevel, hostLevel, kindOf, rampStep, vesselPixels, type Level,
 } from "../pure/levels";
 import { VESSEL } from "../pure/layout";
 import { ZOOM } from "../pure/camera";
@@ -51,13 +52,41 @@ export function rampReading(device: MapDevice, scene: Pick<Scene, "mode" | "powe
   return { step: rampStep(device.powerMw / 1000, 0, scene.powerScaleW), over: false };
 }
 
-const isRamp = (scene: Pick<Scene, "mode">): boolean => scene.mode === "temperature" || scene.mode === "power";
+const isRamp = (scene: Pick<Scene, "mode">): boolean => kindOf(scene.mode) === "ramp";
+const hasLevels = (scene: Pick<Scene, "mode">): boolean => kindOf(scene.mode) === "levels";
+
+/** Booked height in the colour of who holds it. */
+function addHolder(batch: RectBatch, scene: Scene, box: Box, device: MapDevice): void {
+  const { palette } = scene;
+  const { booked } = vesselPixels({ ...deviceLevel(device, "level"), measured: null }, box.height);
+  const place = scene.holders.get(holderOf(device, scene.mode) ?? "");
+  const colour = place === undefined ? palette.lineStrong : (palette.categories[place] ?? palette.lineStrong);
+  batch.add("track", palette.track, box.x, box.y, box.width, box.height - booked);
+  batch.add("booked", colour, box.x, box.y + box.height - booked, box.width, booked);
+}
+
+/** From so many px per slice on, each slice is parted from the next; below, one cut says that there are slices. */
+const SLICE_PX = 4;
+
+function addCuts(batch: RectBatch, scene: Scene, box: Box, device: MapDevice, m: Metrics): void {
+  const slices = device.slices.length;
+  if (slices === 0) return;
+  const parts = box.height / slices >= SLICE_PX * scene.ratio ? slices : 2;
+  for (let cut = 1; cut < parts; cut += 1) {
+    batch.add("over", scene.palette.tile, box.x, box.y + Math.round((box.height * cut) / parts), box.width, m.line);
+  }
+}
 
 function addVessel(batch: RectBatch, scene: Scene, box: Box, device: MapDevice, m: Metrics): void {
-  if (!isRamp(scene)) {
-    addLevels(batch, scene, box, deviceLevel(device, scene.mode));
-    return;
-  }
+  const kind = kindOf(scene.mode);
+  if (kind === "levels") addLevels(batch, scene, box, deviceLevel(device, scene.mode));
+  if (kind === "holder") addHolder(batch, scene, box, device);
+  if (kind === "health") batch.add("track", scene.palette.ramp[1] ?? scene.palette.track, box.x, box.y, box.width, box.height);
+  if (kind === "ramp") addReading(batch, scene, box, device, m);
+  addCuts(batch, scene, box, device, m);
+}
+
+function addReading(batch: RectBatch, scene: Scene, box: Box, device: MapDevice, m: Metrics): void {
   const reading = rampReading(device, scene);
   const colour = reading === null ? scene.palette.track : (scene.palette.ramp[reading.step] ?? scene.palette.track);
   batch.add("track", colour, box.x, box.y, box.width, box.height);
@@ -77,7 +106,7 @@ export function addTile(batch: RectBatch, scene: Scene, { node, box }: PlacedTil
   batch.add("ground", scene.palette.tile, box.x + frame, box.y + frame, box.width - 2 * frame, box.height - 2 * frame);
   if (node.devices.length === 0) {
     const inner = hostBox(box, m);
-    if (isRamp(scene)) batch.add("track", scene.palette.track, inner.x, inner.y, inner.width, inner.height);
+    if (!hasLevels(scene)) batch.add("track", scene.palette.track, inner.x, inner.y, inner.width, inner.height);
     else if (!isUnheard(node.state)) addLevels(batch, scene, inner, hostLevel(node, scene.mode), true);
   }
   node.devices.forEach((device, i) => {
@@ -86,6 +115,7 @@ export function addTile(batch: RectBatch, scene: Scene, { node, box }: PlacedTil
 }
 
 function hasReading(device: MapDevice, scene: Scene): boolean {
+  if (!isRamp(scene) && !hasLevels(scene)) return true;
   if (isRamp(scene)) return rampReading(device, scene) !== null;
   return deviceLevel(device, scene.mode).measured !== null;
 }
@@ -105,7 +135,7 @@ function markVessel(scene: Scene, tile: PlacedTile, device: MapDevice, box: Box,
 function markHost(scene: Scene, { node, box }: PlacedTile, m: Metrics): void {
   if (node.devices.length > 0) return;
   const unheard = isUnheard(node.state);
-  if (isRamp(scene) && !unheard) return;
+  if (!hasLevels(scene) && !unheard) return;
   if (!unheard && hostLevel(node, scene.mode).measured !== null) return;
   drawUnknown(scene.context, hostBox(box, m), m, scene.palette, unheard ? scene.palette.raise : null);
 }
@@ -159,7 +189,7 @@ function figurePlace(scene: Scene, device: MapDevice, box: Box): FigurePlace {
 
 function drawFigures(scene: Scene, { node, box }: PlacedTile, m: Metrics): void {
   const { context: c, palette, ratio } = scene;
-  if (m.vesselWidth < FIGURE_WIDTH * ratio) return;
+  if (m.vesselWidth < FIGURE_WIDTH * ratio || !(isRamp(scene) || hasLevels(scene))) return;
   c.textAlign = "center";
   node.devices.forEach((device, i) => {
     if (MARKED_SOLID.has(deviceMark(node, device))) return;
@@ -177,7 +207,7 @@ function drawFigures(scene: Scene, { node, box }: PlacedTile, m: Metrics): void 
 function drawHostFigure(scene: Scene, { node, box }: PlacedTile, m: Metrics): void {
   const { context: c, palette, ratio } = scene;
   const level = hostLevel(node, scene.mode);
-  if (node.devices.length > 0 || isRamp(scene) || level.measured === null || isUnheard(node.state)) return;
+  if (node.devices.length > 0 || !hasLevels(scene) || level.measured === null || isUnheard(node.state)) return;
   const inner = hostBox(box, m);
   const water = vesselPixels(level, inner.height);
   c.textAlign = "center";

@@ -1,11 +1,13 @@
 // The key of the map: the marks of the mode, then the marks of states.
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { withUnit } from "@/lib/format";
-import { RAMP_STEPS, TEMPERATURE_SCALE, type MapMode } from "../pure/levels";
+import { count, withUnit } from "@/lib/format";
+import { CATEGORIES, colourPlaces } from "../pure/holders";
+import { RAMP_STEPS, TEMPERATURE_SCALE, kindOf, type MapMode } from "../pure/levels";
+import type { Holder } from "../pure/model";
 import { Vessel } from "./Vessel";
 
-const STATES = ["suspect", "quarantined", "missing", "unknown"] as const;
+const STATES = ["suspect", "quarantined", "missing", "unknown", "recovered", "cordoned"] as const;
 const STEP_PX = 20;
 
 function Item({ mark, children }: { mark: ReactNode; children: ReactNode }) {
@@ -54,11 +56,32 @@ function TemperatureItems() {
   );
 }
 
-export function Legend({ mode, powerScaleW }: { mode: MapMode; powerScaleW: number }) {
+function HolderItems({ found }: { found: readonly Holder[] }) {
+  const { t } = useTranslation();
+  const places = colourPlaces(found);
+  const shown = [...places].map(([name, place]) => ({ name, place, devices: found.find((holder) => holder.name === name)?.devices ?? 0 }));
+  const others = found.slice(CATEGORIES).reduce((sum, holder) => sum + holder.devices, 0);
+  if (found.length === 0) return <span>{t("map.legend.nobody")}</span>;
+  return (
+    <>
+      {shown.map(({ name, place, devices }) => <Item key={name} mark={<Swatch fill={`var(--cat-${String(place + 1)})`} />}>{name} <b>{count(devices)}</b></Item>)}
+      <Item mark={<Swatch fill="var(--line-strong)" />}>{t("map.legend.others")}{others > 0 ? <> <b>{count(others)}</b></> : null}</Item>
+      <Item mark={<Swatch fill="var(--track)" />}>{t("map.legend.free")}</Item>
+    </>
+  );
+}
+
+function Swatch({ fill }: { fill: string }) {
+  return <svg width="12" height="14" aria-hidden="true"><rect width="12" height="14" fill={fill} /></svg>;
+}
+
+export function Legend({ mode, powerScaleW, holders }: { mode: MapMode; powerScaleW: number; holders: readonly Holder[] }) {
   const { t } = useTranslation();
   return (
     <div className="legend">
-      {mode === "level" || mode === "memory" ? <LevelItems /> : null}
+      {kindOf(mode) === "levels" ? <LevelItems /> : null}
+      {mode === "health" ? <Item mark={<Swatch fill="var(--load-1)" />}>{t("ui.state.healthy")}</Item> : null}
+      {kindOf(mode) === "holder" ? <HolderItems found={holders} /> : null}
       {mode === "temperature" ? <TemperatureItems /> : null}
       {mode === "power" ? <><span>{t("map.mode.power")}</span><Ramp from={withUnit(0, "W")} to={withUnit(powerScaleW, "W")} /></> : null}
       {STATES.map((state) => (

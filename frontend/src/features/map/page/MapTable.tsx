@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { count, percent, power, withUnit } from "@/lib/format";
 import { StateGlyph } from "@/ui/StateGlyph";
 import { Known, None, NotApplicable } from "@/ui/Words";
-import type { Spot } from "../pure/marks";
+import type { Filter } from "../pure/marks";
 import type { ClusterMap, MapDevice, MapNode } from "../pure/model";
 import { SORTS, sortRows, tableRows, type Sort, type TableRow } from "../pure/table";
 
@@ -13,12 +13,19 @@ const RIGHT: ReadonlySet<Sort> = new Set<Sort>(["booked", "measured", "memoryBoo
 
 interface MapTableProps {
   readonly map: ClusterMap;
-  readonly spot: Spot | null;
+  readonly filter: Filter;
   readonly onOpen: (node: MapNode, device: MapDevice | null) => void;
 }
 
 function Share({ value }: { value: number | null }) {
   return <Known value={value} format={(share) => percent(share * 100, 0)} />;
+}
+
+function Holder({ row, name }: { row: TableRow; name: string | null }) {
+  const { t } = useTranslation();
+  if (name !== null) return <>{name}</>;
+  if (row.jobs === null) return <NotApplicable />;
+  return row.jobs > 0 ? <span className="dim">{t("map.anotherTeam")}</span> : <None />;
 }
 
 function StateCell({ row }: { row: TableRow }) {
@@ -36,12 +43,14 @@ function StateCell({ row }: { row: TableRow }) {
 
 function Row({ row, onOpen }: { row: TableRow; onOpen: MapTableProps["onOpen"] }) {
   const { t } = useTranslation();
-  const device = row.node.devices.find((entry) => entry.index === row.index) ?? null;
-  const name = device ? `${row.node.name} · ${t("map.device", { index: device.index })}` : row.node.name;
+  const { device } = row;
+  const parts = [row.node.name, row.index === null ? "" : t("map.device", { index: row.index }), row.slice === null ? "" : t("map.slice", { index: row.slice })];
+  const name = parts.filter((part) => part !== "").join(" · ");
   return (
     <tr className="go">
       <td><button type="button" className="linkish" onClick={() => { onOpen(row.node, device); }}>{name}</button></td>
       <td>{row.nodeSet ?? <None />}</td>
+      <td>{row.rack ?? <None />}</td>
       <td>{device ? <Known value={row.model} format={(model) => model} /> : <span className="dim">{t("map.noAccelerator")}</span>}</td>
       <StateCell row={row} />
       <td className="r"><Share value={row.booked} /></td>
@@ -51,6 +60,8 @@ function Row({ row, onOpen }: { row: TableRow; onOpen: MapTableProps["onOpen"] }
       <td className="r">{device ? <Known value={row.tempC} format={(value) => withUnit(value, "°C")} /> : <NotApplicable />}</td>
       <td className="r">{device ? <Known value={row.powerMw} format={(value) => power(Math.round(value / 1000))} /> : <NotApplicable />}</td>
       <td className="r">{row.jobs === null ? <NotApplicable /> : count(row.jobs)}</td>
+      <td><Holder row={row} name={row.queue} /></td>
+      <td><Holder row={row} name={row.team} /></td>
     </tr>
   );
 }
@@ -70,12 +81,12 @@ function Head({ sort, isDown, onSort }: { sort: Sort; isDown: boolean; onSort: (
   );
 }
 
-export function MapTable({ map, spot, onOpen }: MapTableProps) {
+export function MapTable({ map, filter, onOpen }: MapTableProps) {
   const { t } = useTranslation();
   const [sort, setSort] = useState<Sort>("name");
   const [isDown, setDown] = useState(false);
   const [shown, setShown] = useState(PAGE_ROWS);
-  const rows = useMemo(() => sortRows(tableRows(map, spot), sort, isDown), [map, spot, sort, isDown]);
+  const rows = useMemo(() => sortRows(tableRows(map, filter), sort, isDown), [map, filter, sort, isDown]);
   const sortBy = (column: Sort): void => {
     setDown(column === sort && !isDown);
     setSort(column);

@@ -9,16 +9,18 @@ export interface MapDocument {
   groups: { node_set: string | null; model: string | null; nodes: number[] }[];
   nodes: unknown[][];
   models: string[];
+  queues: string[];
+  teams: string[];
   columns: { nodes: string[]; devices: string[] };
 }
 
 const NODE_COLUMNS = [
   "id", "name", "state", "node_set", "cpu_count", "booked_cores", "cpu_used_milli", "memory_mib",
-  "booked_memory_mib", "memory_used_mib",
+  "booked_memory_mib", "memory_used_mib", "rack",
 ] as const;
 const DEVICE_COLUMNS = [
   "id", "index", "model_idx", "health", "cordoned", "memory_total_mib", "booked_mib", "booked_milli", "used_mib",
-  "util_pct", "temp_c", "power_mw", "jobs_count",
+  "util_pct", "temp_c", "power_mw", "jobs_count", "parent", "queue_idx", "team_idx",
 ] as const;
 
 type Row = readonly unknown[];
@@ -42,12 +44,16 @@ function stateOf(value: unknown): NodeState {
   return NODE_STATES.find((state) => state === value) ?? "enrolled";
 }
 
-function decodeDevice(row: Row, at: Positions<(typeof DEVICE_COLUMNS)[number]>, models: readonly string[]): MapDevice {
-  const model = numberOrNull(row[at.model_idx]);
+type DeviceColumns = Positions<(typeof DEVICE_COLUMNS)[number]>;
+type Names = Pick<MapDocument, "models" | "queues" | "teams">;
+
+const named = (names: readonly string[], position: unknown): string | null => (typeof position === "number" ? (names[position] ?? null) : null);
+
+function decodeDevice(row: Row, at: DeviceColumns, { models, queues, teams }: Names): MapDevice {
   return {
     id: numberOr0(row[at.id]),
     index: numberOr0(row[at.index]),
-    model: model === null ? null : (models[model] ?? null),
+    model: named(models, row[at.model_idx]),
     health: healthOf(row[at.health]),
     cordoned: Boolean(row[at.cordoned]),
     memoryTotalMib: numberOrNull(row[at.memory_total_mib]),
@@ -58,7 +64,38 @@ function decodeDevice(row: Row, at: Positions<(typeof DEVICE_COLUMNS)[number]>, 
     tempC: numberOrNull(row[at.temp_c]),
     powerMw: numberOrNull(row[at.power_mw]),
     jobs: numberOr0(row[at.jobs_count]),
+    queue: named(queues, row[at.queue_idx]),
+    team: named(teams, row[at.team_idx]),
+    slices: [],
   };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** A partitioned device takes nothing beside its slices: what is booked of it is what is booked of them. */
+function withSlices(device: MapDevice, slices: readonly MapDevice[]): MapDevice {
+  if (slices.length === 0) return device;
+  const holder = [...slices].sort((a, b) => b.bookedMilli - a.bookedMilli).find((slice) => slice.queue !== null);
+  return {
+    ...device, slices, bookedMib: device.bookedMib + sum(slices.map((slice) => slice.bookedMib)), jobs: device.jobs + sum(slices.map((slice) => slice.jobs)),
+    bookedMilli: Math.max(device.bookedMilli, Math.round(sum(slices.map((slice) => slice.bookedMilli)) / slices.length)),
+    queue: device.queue ?? holder?.queue ?? null, team: device.team ?? holder?.team ?? null,
+  };
+}
+
+/** Devices in order of their index, each with its slices; a slice whose device is not told of stands alone. */
+function decodeDevices(rows: readonly Row[], at: DeviceColumns, names: Names): MapDevice[] {
+  const wholes = new Map<number, MapDevice>();
+  const slices = new Map<number, MapDevice[]>();
+  const ids = new Set(rows.map((row) => row[at.id]));
+  for (const row of rows) {
+    const device = decodeDevice(row, at, names);
+    const parent = numberOrNull(row[at.parent]);
+    if (parent !== null && ids.has(parent)) slices.set(parent, [...(slices.get(parent) ?? []), device]);
+    else wholes.set(device.id, device);
+  }
+  const byIndex = (a: MapDevice, b: MapDevice): number => a.index - b.index || a.id - b.id;
+  return [...wholes.values()].map((device) => withSlices(device, (slices.get(device.id) ?? []).sort(byIndex))).sort(byIndex);
 }
 
 function decodeNode(
@@ -69,6 +106,7 @@ function decodeNode(
     name: String(row[at.name]),
     state: stateOf(row[at.state]),
     nodeSet: textOrNull(row[at.node_set]),
+    rack: textOrNull(row[at.rack]),
     cpuCount: numberOrNull(row[at.cpu_count]),
     bookedCores: numberOr0(row[at.booked_cores]),
     cpuUsedMilli: numberOrNull(row[at.cpu_used_milli]),
@@ -79,16 +117,24 @@ function decodeNode(
   };
 }
 
+const LISTS = new Set(["devices", "slices"]);
+
 function sameRecord(a: object, b: object): boolean {
   const left = a as Record<string, unknown>;
   const right = b as Record<string, unknown>;
-  return Object.keys(left).every((key) => key === "devices" || left[key] === right[key]);
+  return Object.keys(left).every((key) => LISTS.has(key) || left[key] === right[key]);
+}
+
+function sameDevices(a: readonly MapDevice[], b: readonly MapDevice[]): boolean {
+  return a.length === b.length && a.every((device, i) => {
+    const other = b[i] as MapDevice;
+    return sameRecord(device, other) && sameDevices(device.slices, other.slices);
+  });
 }
 
 /** True when both nodes would be drawn alike. */
 export function sameNode(a: MapNode, b: MapNode): boolean {
-  if (!sameRecord(a, b) || a.devices.length !== b.devices.length) return false;
-  return a.devices.every((device, i) => sameRecord(device, b.devices[i] as MapDevice));
+  return sameRecord(a, b) && sameDevices(a.devices, b.devices);
 }
 
 function decodeGroups(document: MapDocument, byId: ReadonlyMap<number, MapNode>): MapGroup[] {
@@ -111,10 +157,7 @@ export function decodeMap(document: MapDocument, previous?: ClusterMap): Cluster
   const devicesAt = listed < 0 ? document.columns.nodes.length : listed;
   const byId = new Map<number, MapNode>();
   for (const row of document.nodes) {
-    const rows = (row[devicesAt] ?? []) as Row[];
-    const devices = rows.map((device) => decodeDevice(device, deviceAt, document.models));
-    devices.sort((a, b) => a.index - b.index);
-    const node = decodeNode(row, nodeAt, devices);
+    const node = decodeNode(row, nodeAt, decodeDevices((row[devicesAt] ?? []) as Row[], deviceAt, document));
     const known = previous?.byId.get(node.id);
     byId.set(node.id, known && sameNode(known, node) ? known : node);
   }

@@ -4,23 +4,23 @@ import type { ClusterMap, MapDevice, MapNode } from "./model";
 
 export const NODE_COLUMNS = [
   "id", "name", "state", "node_set", "cpu_count", "booked_cores", "cpu_used_milli", "memory_mib", "booked_memory_mib",
-  "memory_used_mib", "devices",
+  "memory_used_mib", "rack", "devices",
 ];
 export const DEVICE_COLUMNS = [
   "id", "index", "model_idx", "health", "cordoned", "memory_total_mib", "booked_mib", "booked_milli", "used_mib",
-  "util_pct", "temp_c", "power_mw", "jobs_count",
+  "util_pct", "temp_c", "power_mw", "jobs_count", "parent", "queue_idx", "team_idx",
 ];
 
 export function aDevice(over: Partial<MapDevice> = {}): MapDevice {
   return {
     id: 1, index: 0, model: "A100", health: "healthy", cordoned: false, memoryTotalMib: 80_000, bookedMib: 0,
-    bookedMilli: 0, usedMib: 0, utilPct: 0, tempC: 40, powerMw: 90_000, jobs: 0, ...over,
+    bookedMilli: 0, usedMib: 0, utilPct: 0, tempC: 40, powerMw: 90_000, jobs: 0, queue: null, team: null, slices: [], ...over,
   };
 }
 
 export function aNode(over: Partial<MapNode> = {}): MapNode {
   return {
-    id: 1, name: "n-1", state: "ready", nodeSet: "train", cpuCount: 64, bookedCores: 0, cpuUsedMilli: 0,
+    id: 1, name: "n-1", state: "ready", nodeSet: "train", rack: null, cpuCount: 64, bookedCores: 0, cpuUsedMilli: 0,
     memoryMib: 512_000, bookedMemoryMib: 0, memoryUsedMib: 0, devices: [], ...over,
   };
 }
@@ -36,14 +36,14 @@ export function aDocument(plan: readonly GroupPlan[]): MapDocument {
     for (let i = 0; i < group.nodes; i += 1) {
       const id = nodes.length + 1;
       const devices = Array.from({ length: group.devices }, (_, d) => [
-        id * 100 + d, d, models.indexOf(group.model ?? ""), "healthy", false, 80_000, 40_000, 500, 30_000, 40, 55, 200_000, 1,
+        id * 100 + d, d, models.indexOf(group.model ?? ""), "healthy", false, 80_000, 40_000, 500, 30_000, 40, 55, 200_000, 1, null, 0, 0,
       ]);
-      nodes.push([id, `${group.set}-${String(i + 1)}`, "ready", group.set, 64, 16, 8000, 512_000, 64_000, 50_000, devices]);
+      nodes.push([id, `${group.set}-${String(i + 1)}`, "ready", group.set, 64, 16, 8000, 512_000, 64_000, 50_000, null, devices]);
       ids.push(id);
     }
     return { node_set: group.set, model: group.model, nodes: ids };
   });
-  return { at: "2026-11-30T03:12:00Z", groups, nodes, models, columns: { nodes: NODE_COLUMNS, devices: DEVICE_COLUMNS } };
+  return { at: "2026-11-30T03:12:00Z", groups, nodes, models, queues: ["training"], teams: ["nlp"], columns: { nodes: NODE_COLUMNS, devices: DEVICE_COLUMNS } };
 }
 
 export function aMap(plan: readonly GroupPlan[]): ClusterMap {

@@ -13,7 +13,7 @@ export const GROUP_FOOT = 6;
 export const COLUMN = { ideal: 428, gutter: 22 } as const;
 export const MARGIN = { left: 20, right: 16, top: 10, bottom: 8 } as const;
 
-export const GROUPINGS = ["set-model", "model", "set"] as const;
+export const GROUPINGS = ["set-model", "model", "set", "rack"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 /** A part of a group that stands in one column. */
@@ -51,9 +51,21 @@ export interface Tile {
 const HOME_ZOOMS = [4, 3, 2, 1] as const;
 const SPLIT_SLACK = 1.15;
 
-/** Merge the server's groups (node set and model) by model or by node set. */
+const byName = new Intl.Collator(undefined, { numeric: true });
+
+/** Nodes by their rack, those without one last. */
+function byRack(groups: readonly MapGroup[]): readonly MapGroup[] {
+  const racks = new Map<string, MapNode[]>();
+  for (const group of groups) for (const node of group.nodes) racks.set(node.rack ?? "", [...(racks.get(node.rack ?? "") ?? []), node]);
+  return [...racks.entries()]
+    .sort(([a], [b]) => Number(a === "") - Number(b === "") || byName.compare(a, b))
+    .map(([rack, nodes]) => ({ key: `rack|${rack}`, nodeSet: rack === "" ? null : rack, model: null, nodes }));
+}
+
+/** Merge the server's groups (node set and model) by model, by node set or by rack. */
 export function regroup(groups: readonly MapGroup[], by: Grouping): readonly MapGroup[] {
   if (by === "set-model") return groups;
+  if (by === "rack") return byRack(groups);
   const merged = new Map<string, { nodeSet: string | null; model: string | null; nodes: MapNode[] }>();
   for (const group of groups) {
     const key = (by === "model" ? group.model : group.nodeSet) ?? "";

@@ -2,8 +2,15 @@
 import type { MapDevice, MapNode } from "./model";
 import { isCapacity } from "./marks";
 
-export const MODES = ["level", "memory", "temperature", "power"] as const;
+export const MODES = ["level", "memory", "temperature", "power", "health", "queue", "team"] as const;
 export type MapMode = (typeof MODES)[number];
+
+/** What a vessel shows: booked and measured, one reading on the ramp, health alone, or who holds it. */
+export type Kind = "levels" | "ramp" | "health" | "holder";
+const KINDS: Record<MapMode, Kind> = {
+  level: "levels", memory: "levels", temperature: "ramp", power: "ramp", health: "health", queue: "holder", team: "holder",
+};
+export const kindOf = (mode: MapMode): Kind => KINDS[mode];
 
 export interface Level {
   /** Share booked, 0..1; null when the whole is unknown. */

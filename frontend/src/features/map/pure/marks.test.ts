@@ -1,7 +1,7 @@
 // Which mark is carried, and what the chips count and light.
 import { describe, expect, it } from "vitest";
 import { aDevice, aMap, aNode } from "./fixture";
-import { countSpots, deviceMark, isCapacity, isClosed, isLit } from "./marks";
+import { countSpots, deviceMark, isCapacity, isClosed, isLit, litNodes, type Spot } from "./marks";
 import type { ClusterMap, MapNode } from "./model";
 
 const mapOf = (nodes: readonly MapNode[]): ClusterMap => ({ ...aMap([]), nodes });
@@ -43,10 +43,19 @@ describe("spotlight", () => {
   });
 
   it("lights the tiles that hold a match, and all when none is pressed", () => {
-    const lit = (spot: Parameters<typeof isLit>[1]): number[] => nodes.filter((node) => isLit(node, spot)).map((node) => node.id);
+    const lit = (spot: Spot | null): number[] => nodes.filter((node) => isLit(node, { spot, text: null })).map((node) => node.id);
     expect(lit("suspect")).toEqual([1]);
     expect(lit("silent")).toEqual([2]);
     expect(lit("cordoned")).toEqual([3, 4]);
     expect(lit(null)).toEqual([1, 2, 3, 4]);
+  });
+
+  it("lights what a text finds in name, node set, rack or model, and says that nothing is filtered", () => {
+    const found = [
+      aNode({ id: 1, name: "tb-001", nodeSet: "train", devices: [aDevice({ model: "H100" }), aDevice({ model: null })] }), aNode({ id: 2, name: "ib-1", nodeSet: null, rack: "R07" }),
+    ];
+    const lit = (text: string): number[] => [...(litNodes(found, { spot: null, text }) ?? [])];
+    expect([lit("TB-"), lit("h100"), lit("r07"), lit("train"), lit("nowhere")]).toEqual([[1], [1], [2], [1], []]);
+    expect(litNodes(found, { spot: null, text: null })).toBeNull();
   });
 });

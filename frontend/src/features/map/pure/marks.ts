@@ -44,10 +44,29 @@ function deviceMatches(node: MapNode, device: MapDevice, spot: Spot): boolean {
   return spot !== "silent" && deviceMark(node, device) === spot;
 }
 
-/** Is the tile lit while `spot` is pressed? */
-export function isLit(node: MapNode, spot: Spot | null): boolean {
+/** What the tiles are narrowed to: a state, and a text in name, node set, rack or model. */
+export interface Filter {
+  readonly spot: Spot | null;
+  readonly text: string | null;
+}
+
+function hasText(node: MapNode, text: string): boolean {
+  const wanted = text.toLowerCase();
+  const words = [node.name, node.nodeSet, node.rack, ...new Set(node.devices.map((device) => device.model))];
+  return words.some((word) => word?.toLowerCase().includes(wanted));
+}
+
+/** Is the tile lit under the filter? */
+export function isLit(node: MapNode, { spot, text }: Filter): boolean {
+  if (text !== null && !hasText(node, text)) return false;
   if (spot === null || nodeMatches(node, spot)) return true;
   return node.devices.some((device) => deviceMatches(node, device, spot));
+}
+
+/** Ids of the lit nodes; null while nothing is filtered. */
+export function litNodes(nodes: readonly MapNode[], filter: Filter): ReadonlySet<number> | null {
+  if (filter.spot === null && filter.text === null) return null;
+  return new Set(nodes.filter((node) => isLit(node, filter)).map((node) => node.id));
 }
 
 /** How many nodes and devices each state chip stands for. */

@@ -22,6 +22,11 @@ export interface MapDevice {
   readonly tempC: number | null;
   readonly powerMw: number | null;
   readonly jobs: number;
+  /** The queue and the team that hold most of it; null where nobody does, or a team that one may not see. */
+  readonly queue: string | null;
+  readonly team: string | null;
+  /** Slices of a partitioned device; its own bookings and jobs are the sums of theirs. */
+  readonly slices: readonly MapDevice[];
 }
 
 export interface MapNode {
@@ -29,6 +34,7 @@ export interface MapNode {
   readonly name: string;
   readonly state: NodeState;
   readonly nodeSet: string | null;
+  readonly rack: string | null;
   readonly cpuCount: number | null;
   readonly bookedCores: number;
   readonly cpuUsedMilli: number | null;
@@ -43,6 +49,12 @@ export interface MapGroup {
   readonly nodeSet: string | null;
   readonly model: string | null;
   readonly nodes: readonly MapNode[];
+}
+
+/** Who holds devices: a queue or a team, and how many devices it holds most of. */
+export interface Holder {
+  readonly name: string;
+  readonly devices: number;
 }
 
 export interface ClusterMap {

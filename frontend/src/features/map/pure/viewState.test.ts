@@ -1,8 +1,8 @@
 // The address holds the view and gives it back.
 import { describe, expect, it } from "vitest";
 import { decodeMap } from "./decode";
-import { aDocument, aMap } from "./fixture";
-import { DEFAULT_VIEW, findDevice, findNode, nodeKey, parseView, viewSearch } from "./viewState";
+import { aDevice, aDocument, aMap, aNode } from "./fixture";
+import { DEFAULT_VIEW, deviceKey, findDevice, findNode, nodeKey, parseView, viewSearch } from "./viewState";
 
 const search = (entries: Record<string, string>): string => new URLSearchParams(entries).toString();
 
@@ -11,14 +11,14 @@ describe("address", () => {
 
   it("comes back as it was", () => {
     const view = {
-      mode: "temperature", by: "model", spot: "suspect", z: 4.2, at: "tb-007", device: "ta-041.3", node: null, table: true, span: "7d",
+      mode: "temperature", by: "model", spot: "suspect", find: "a100", z: 4.2, at: "tb-007", device: "ta-041.3", node: null, table: true, span: "7d",
       charts: "table",
     } as const;
     expect(parseView(search(viewSearch(view)))).toEqual(view);
   });
 
   it("falls back where it is not understood", () => {
-    expect(parseView("mode=queue&spot=angry&z=far&by=rack")).toEqual(DEFAULT_VIEW);
+    expect(parseView("mode=colour&spot=angry&z=far&by=shelf")).toEqual(DEFAULT_VIEW);
     expect(parseView("z=-3").z).toBeNull();
     expect(parseView("z=4.2").z).toBe(4.2);
   });
@@ -31,6 +31,15 @@ describe("names", () => {
 
   it("finds a device by node name and index, with dots in the name", () => {
     expect(findDevice(map, "gpu.lab-2.3")).toMatchObject({ node: { id: 2 }, device: { index: 3 } });
+  });
+
+  it("finds a slice, and names it as it is found", () => {
+    const slice = aDevice({ id: 9, index: 1 });
+    const node = aNode({ id: 1, name: "n.1", devices: [aDevice({ index: 0, slices: [slice] })] });
+    const sliced = { ...map, nodes: [node], byId: new Map([[1, node]]) };
+    expect(deviceKey(sliced, node, slice)).toBe("n.1.0/1");
+    expect(findDevice(sliced, "n.1.0/1")?.device).toBe(slice);
+    expect(findDevice(sliced, "n.1.0/7")).toBeNull();
   });
 
   it("finds a node by name or by id", () => {

@@ -2,12 +2,14 @@
 import { GROUPINGS, type Grouping } from "./layout";
 import { MODES, type MapMode } from "./levels";
 import { SPOTS, type Spot } from "./marks";
-import type { ClusterMap, DeviceAt, MapNode } from "./model";
+import type { ClusterMap, DeviceAt, MapDevice, MapNode } from "./model";
 
 export interface MapView {
   readonly mode: MapMode;
   readonly by: Grouping;
   readonly spot: Spot | null;
+  /** Text that names, node sets, racks or models hold. */
+  readonly find: string | null;
   /** Zoom; null while the view is at home. */
   readonly z: number | null;
   /** Node that stands at the view's anchor. */
@@ -21,7 +23,7 @@ export interface MapView {
 }
 
 export const DEFAULT_VIEW: MapView = {
-  mode: "level", by: "set-model", spot: null, z: null, at: null, device: null, node: null, table: false, span: null,
+  mode: "level", by: "set-model", spot: null, find: null, z: null, at: null, device: null, node: null, table: false, span: null,
   charts: null,
 };
 
@@ -44,6 +46,7 @@ export function parseView(search: string): MapView {
     mode: oneOf(MODES, read("mode")) ?? DEFAULT_VIEW.mode,
     by: oneOf(GROUPINGS, read("by")) ?? DEFAULT_VIEW.by,
     spot: oneOf(SPOTS, read("spot")),
+    find: read("find"),
     z: Number.isFinite(zoom) && zoom > 0 ? zoom : null,
     at: read("at"),
     device: read("device"),
@@ -60,6 +63,7 @@ export function viewSearch(view: MapView): Record<string, string> {
     ["mode", view.mode === DEFAULT_VIEW.mode ? null : view.mode],
     ["by", view.by === DEFAULT_VIEW.by ? null : view.by],
     ["spot", view.spot],
+    ["find", view.find],
     ["z", view.z === null ? null : `${String(Math.round(view.z * 100) / 100)}x`],
     ["at", view.at],
     ["device", view.device],
@@ -85,11 +89,19 @@ export function findNode(map: ClusterMap, key: string | null): MapNode | null {
   return map.nodes.find((node) => node.name === key) ?? map.byId.get(id) ?? null;
 }
 
-/** Resolve NODE.INDEX; node names may contain dots, the index follows the last one. */
+/** NODE.INDEX of a device, NODE.INDEX/SLICE of a slice. */
+export function deviceKey(map: ClusterMap, node: MapNode, device: MapDevice): string {
+  const whole = node.devices.find((entry) => entry.slices.includes(device));
+  return `${nodeKey(map, node)}.${whole ? `${String(whole.index)}/${String(device.index)}` : String(device.index)}`;
+}
+
+/** Resolve what `deviceKey` made; node names may contain dots, the index follows the last one. */
 export function findDevice(map: ClusterMap, key: string | null): DeviceAt | null {
   const dot = key?.lastIndexOf(".") ?? -1;
   if (key === null || dot < 1) return null;
   const node = findNode(map, key.slice(0, dot));
-  const device = node?.devices.find((entry) => String(entry.index) === key.slice(dot + 1));
+  const [index, slice] = key.slice(dot + 1).split("/");
+  const whole = node?.devices.find((entry) => String(entry.index) === index);
+  const device = slice === undefined ? whole : whole?.slices.find((entry) => String(entry.index) === slice);
   return node && device ? { node, device } : null;
 }

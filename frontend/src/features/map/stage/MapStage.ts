@@ -4,8 +4,7 @@ import {
 } from "../pure/camera";
 import { hitTest, neighbour, type Direction, type Hit } from "../pure/hit";
 import { layoutMap, tilesByNode, type Layout, type Tile } from "../pure/layout";
-import { powerScaleW, type MapMode } from "../pure/levels";
-import type { Spot } from "../pure/marks";
+import { kindOf, powerScaleW, type MapMode } from "../pure/levels";
 import type { MapGroup, MapNode } from "../pure/model";
 import { drawChanged, drawMap } from "../draw/drawMap";
 import { drawMiniNodes, miniFrame, type MiniFrame } from "../draw/minimap";
@@ -28,7 +27,9 @@ export interface StageInput {
   readonly groups: readonly MapGroup[];
   readonly nodes: readonly MapNode[];
   readonly mode: MapMode;
-  readonly spot: Spot | null;
+  /** Ids of the lit nodes; null while nothing is filtered. */
+  readonly lit: ReadonlySet<number> | null;
+  readonly holders: ReadonlyMap<string, number>;
   readonly selected: Selection | null;
   readonly words: SceneWords;
   /** Space the layout is made for. */
@@ -86,7 +87,7 @@ export class MapStage {
     const isRelaid = before === null || !sameRoom(before.room, next.room) || !sameShape(before.groups, next.groups);
     if (isRelaid || before.groups !== next.groups) this.layOut(next, before);
     this.powerScale = powerScaleW(next.nodes);
-    const isRedrawn = isRelaid || before.mode !== next.mode || before.spot !== next.spot || before.words !== next.words;
+    const isRedrawn = isRelaid || before.mode !== next.mode || !sameIds(before.lit, next.lit) || !samePlaces(before.holders, next.holders) || before.words !== next.words;
     if (isRedrawn || next.mode === "power") this.invalidate("all");
     else if (before.nodes !== next.nodes) this.takeChanges(before, next);
     this.invalidate("overlay");
@@ -108,7 +109,7 @@ export class MapStage {
     const known = new Set(before.nodes);
     this.changed.push(...next.nodes.filter((node) => !known.has(node)));
     if (this.changed.length === 0) return;
-    const isLevelMode = next.mode === "level" || next.mode === "memory";
+    const isLevelMode = kindOf(next.mode) === "levels";
     // Headings repeat their group's figures, and past a share of the tiles a full pass is the cheaper one.
     this.invalidate(isLevelMode && this.changed.length < next.nodes.length / 8 ? "changed" : "all");
   }
@@ -235,9 +236,9 @@ export class MapStage {
   private scene(canvas: HTMLCanvasElement): Scene | null {
     const context = canvas.getContext("2d");
     if (!context || !this.input) return null;
-    const { mode, spot, words } = this.input;
+    const { mode, lit, holders, words } = this.input;
     return {
-      context, mode, spot, words, ratio: this.ratio, camera: this.camera, palette: this.palette,
+      context, mode, lit, holders, words, ratio: this.ratio, camera: this.camera, palette: this.palette,
       width: canvas.width, height: canvas.height, powerScaleW: this.powerScale,
     };
   }
@@ -276,6 +277,14 @@ export class MapStage {
     this.events.onFrame(miniFrame(this.layout, this.camera, this.size));
   }
 }
+
+function sameIds(a: ReadonlySet<number> | null, b: ReadonlySet<number> | null): boolean {
+  if (a === b) return true;
+  return a !== null && b !== null && a.size === b.size && [...a].every((id) => b.has(id));
+}
+
+const samePlaces = (a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean =>
+  a === b || (a.size === b.size && [...a].every(([name, place]) => b.get(name) === place));
 
 const sameRoom = (a: Size, b: Size): boolean => a.width === b.width && a.height === b.height;
 

@@ -5,7 +5,7 @@ import { deviceMark } from "../pure/marks";
 import { deviceFigures, deviceReadings, nodeFigures } from "./sentences";
 
 const AWAY_PX = 14;
-const ROOM = { width: 400, height: 110 } as const;
+const ROOM = { width: 400, height: 140 } as const;
 
 export function MapTip({ hit, x, y }: { hit: Hit; x: number; y: number }) {
   const { t } = useTranslation();
@@ -26,9 +26,11 @@ export function MapTip({ hit, x, y }: { hit: Hit; x: number; y: number }) {
           <b>{t("map.device", { index: device.index })}</b> · {t(`ui.state.${deviceMark(node, device)}`)}
           {device.cordoned ? ` · ${t("ui.state.cordoned")}` : ""}
           <br />
-    {deviceFigures(t, device)}
+          {deviceFigures(t, device)}
           <br />
           {deviceReadings(t, device)}
+          {device.queue === null ? null : <><br />{[device.queue, device.team ?? t("map.anotherTeam")].join(" · ")}</>}
+          {device.slices.length > 0 ? <><br />{t("map.tipSlices", { count: device.slices.length, booked: device.slices.filter((slice) => slice.jobs > 0).length })}</> : null}
         </>
       ) : null}
     </div>

@@ -2,7 +2,7 @@
 import type { TFunction } from "i18next";
 import { NB, count, decimal, memory, percent, power, withUnit } from "@/lib/format";
 import type { SceneWords } from "../draw/scene";
-import { groupLevel, hostLevel, percentile, type MapMode } from "../pure/levels";
+import { groupLevel, hostLevel, kindOf, percentile, type MapMode } from "../pure/levels";
 import type { MapDevice, MapGroup, MapNode } from "../pure/model";
 
 /** Devices per node of a group: one figure, or a range where nodes differ. */
@@ -22,10 +22,11 @@ function groupNames(t: TFunction, group: MapGroup, from: number): ReturnType<Sce
   const hasDevices = group.nodes.some((node) => node.devices.length > 0);
   const model = group.model ?? (hasDevices ? t("map.modelUnknown") : t("map.noAccelerator"));
   const isSet = group.nodeSet !== null;
-  const name = group.nodeSet ?? (group.key.startsWith("model|") ? model : t("map.noNodeSet"));
+  const isRack = group.key.startsWith("rack|");
+  const name = group.nodeSet ?? (group.key.startsWith("model|") ? model : t(isRack ? "map.noRack" : "map.noNodeSet"));
   if (from > 0) return { name, model: t("map.continued"), count: "" };
   const isNamedByModel = !isSet && group.key.startsWith("model|");
-  const isNamedBySet = group.key.startsWith("set|");
+  const isNamedBySet = group.key.startsWith("set|") || isRack;
   return { name, model: isNamedByModel || isNamedBySet ? "" : model, count: groupCount(t, group) };
 }
 
@@ -44,11 +45,18 @@ function powerFigure(t: TFunction, group: MapGroup): string {
   return known.length === 0 ? t("ui.unknown") : power(Math.round(known.reduce((sum, value) => sum + value, 0) / 1000));
 }
 
+function healthFigure(t: TFunction, group: MapGroup): string {
+  const devices = group.nodes.flatMap((node) => node.devices);
+  const good = devices.filter((device) => device.health === "healthy").length;
+  return devices.length === 0 ? "" : t("map.healthyOf", { good: count(good), devices: count(devices.length) });
+}
+
 /** The figure at the right of a group's heading: `booked | measured` in per cent, P95 of temperature, or power. */
 export function groupFigure(t: TFunction, group: MapGroup, mode: MapMode): string {
+  if (kindOf(mode) === "health") return healthFigure(t, group);
   if (mode === "temperature") return temperatureFigure(t, group);
   if (mode === "power") return powerFigure(t, group);
-  const { booked, measured } = groupLevel(group.nodes, mode);
+  const { booked, measured } = groupLevel(group.nodes, kindOf(mode) === "holder" ? "level" : mode);
   if (booked === null && measured === null) return t("map.noCapacity");
   return `${rounded(booked) ?? t("ui.unknown")} | ${rounded(measured) ?? t("ui.unknown")}${NB}%`;
 }
