@@ -158,6 +158,14 @@ def test_fields_of_chips_are_told_apart_from_the_controllers() -> None:
     assert [process["name"] for process in devices("proc-mem.txt")[0]["processes"]] == ["EngineCore", None]
 
 
+def test_the_last_rows_of_a_watch_count() -> None:
+    names = ("index", "power_w", "temperature_c", "utilization_pct", "memory_used_pct", "health")
+    assert column(devices("watch-two-npus.txt"), *names) == [
+        (3, 170.2, 45, 88, 93, "unknown"),
+        (4, None, 40, 0, 6, "unknown"),
+    ]
+
+
 def test_fields_survive_lost_blank_lines() -> None:
     text = "\n".join(line for line in (SAMPLES / "common-a3.txt").read_text().splitlines() if line.strip())
     assert document(AscendProbe.parse(text))["devices"] == devices("common-a3.txt")

@@ -14,6 +14,7 @@ from agent.vendors.ascend.slices import looks_like_slices, parse_slices
 from agent.vendors.ascend.states import complained_device, complaints
 from agent.vendors.ascend.table import TOOL, looks_like_table, parse_table
 from agent.vendors.ascend.topology import looks_like_topology, parse_topology
+from agent.vendors.ascend.watch import looks_like_watch, parse_watch
 from agent.vendors.base import Readout, plain
 
 MOST_COMPLAINTS = 20
@@ -23,6 +24,7 @@ FORMATS = (
     (looks_like_table, parse_table),
     (looks_like_topology, parse_topology),
     (looks_like_mapping, parse_mapping),
+    (looks_like_watch, parse_watch),
     (looks_like_fields, parse_fields),
 )
 

@@ -22,7 +22,8 @@ from agent.vendors.ascend.states import FATAL, OK, UNKNOWN, Verdict
 from agent.vendors.ascend.table import TOOL, looks_like_table, parse_table
 from agent.vendors.ascend.topology import parse_topology
 from agent.vendors.base import ProbeError, Readout, plain
-from agent.vendors.command import ErrorCounts, complete
+from agent.vendors.command import complete
+from agent.vendors.error_counts import ErrorCounts
 
 TOOL_PLACES = ("usr/local/sbin/npu-smi", "usr/local/bin/npu-smi", "usr/local/Ascend/driver/tools/npu-smi")
 DRIVER_MARK = "dev/davinci_manager"
