@@ -9,20 +9,19 @@ import msgspec
 
 from agent.protocol import CheckResult, Partition, Vendor
 from agent.vendors.base import Process, Readout, plain, to_int
-from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
+from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken
+from agent.vendors.conclusions import conclude
+from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
     Capture,
     Finding,
     Table,
-    add_complaints,
-    conclude,
     known,
-    loose_lines,
     merge,
     mib,
-    nothing_found,
     rule,
     with_processes,
 )
@@ -175,7 +174,7 @@ def _from_info(index: int, entries: list[Entry]) -> Finding:
         numa_node=value_of(own, "numa node id", "numa node", "numa"),
         uncorrectable=_uncorrectable(own),
         states=tuple((entry.key, entry.value) for entry in states if known(entry.value)),
-        complaints=tuple(entry.value for entry in own if entry.value),
+        complaints=spoken(own),
         processes=_processes(entries),
         damaged=headed and not any(entry.path[-1] == "device" for entry in states),
     )

@@ -14,30 +14,12 @@ import msgspec
 from agent.host.commands import run_command
 from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
-from agent.protocol import Check, CheckResult, Notice
+from agent.protocol import Notice
 from agent.vendors.base import ProbeError, Reading, Readout, device_name
+from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import Capture, merge
 
 ROUND_TIMEOUT_S = 7.0
-
-
-class ErrorCounts:
-    """The last counts of uncorrectable errors per device: only new ones count against a device."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, int] = {}
-
-    def judge(self, reading: Reading) -> Check:
-        """The reading's check, failed where errors were added since the last look."""
-        name, count = reading.check.device, reading.uncorrectable
-        before = self._last.get(name)
-        if count is not None:
-            self._last[name] = count
-        bad = reading.check.result is CheckResult.FATAL
-        if count is None or before is None or count <= before or bad:
-            return reading.check
-        evidence = f"{count - before} new uncorrectable memory errors ({before} -> {count})"
-        return Check(device=name, result=CheckResult.FAILED, code="ecc-uncorrectable", evidence=evidence)
 
 
 class Identities:

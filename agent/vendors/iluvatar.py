@@ -8,21 +8,19 @@ from pathlib import Path
 
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
+from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken, with_damage
+from agent.vendors.conclusions import conclude
 from agent.vendors.documents import entries_of_element, read_elements
+from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
     Capture,
     Finding,
     Table,
-    add_complaints,
-    conclude,
-    loose_lines,
     merge,
-    nothing_found,
     rule,
-    with_damage,
     with_processes,
 )
 from agent.vendors.matrix import looks_like_matrix, read_matrix
@@ -201,7 +199,7 @@ def _from_entries(order: int, entries: list[Entry], bus_id: str | None) -> Findi
         ),
         uncorrectable=_uncorrectable(own),
         numa_node=value_of(own, "numa node", "numa node id"),
-        complaints=tuple(entry.value for entry in own if entry.value),
+        complaints=spoken(own),
     )
 
 

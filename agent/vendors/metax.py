@@ -9,19 +9,18 @@ from pathlib import Path
 from agent.notices import notice
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
+from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken
+from agent.vendors.conclusions import conclude
+from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
     Capture,
     Finding,
     Table,
-    add_complaints,
-    conclude,
     known,
-    loose_lines,
     merge,
-    nothing_found,
     rule,
     with_processes,
 )
@@ -163,7 +162,7 @@ def _from_block(match: re.Match[str], entries: list[Entry]) -> Finding:
         power=value_of(entries, "power/total", "board power/total", "total"),
         uncorrectable=_uncorrectable(entries),
         states=(("state", state),) if state else (),
-        complaints=tuple(entry.value for entry in entries if entry.value),
+        complaints=spoken(entries),
     )
 
 

@@ -9,22 +9,20 @@ from typing import Any
 from agent.notices import notice
 from agent.protocol import CheckResult, Notice, Vendor
 from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
+from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken, with_damage
+from agent.vendors.conclusions import conclude
 from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
+from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
     Capture,
     Finding,
     Table,
-    add_complaints,
-    conclude,
     known,
-    loose_lines,
     merge,
-    nothing_found,
     rule,
-    with_damage,
     with_processes,
 )
 from agent.vendors.tables import (
@@ -172,7 +170,7 @@ def _from_entries(order: int, entries: list[Entry], number: str | None, bus_id: 
             (value_of(own, "ecc mode/current") or "").lower()
         ),
         uncorrectable=_uncorrectable(own),
-        complaints=tuple(entry.value for entry in own if entry.value),
+        complaints=spoken(own),
     )
     return Capture((finding,), None, (), tuple(_degraded(str(place), f"{width[0]}({width[1]})")))
 

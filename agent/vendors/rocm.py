@@ -10,8 +10,9 @@ from typing import Any
 
 from agent.protocol import Link
 from agent.vendors.base import to_int
+from agent.vendors.complaints import loose_lines
 from agent.vendors.documents import as_text
-from agent.vendors.findings import Capture, Finding, known, loose_lines
+from agent.vendors.findings import Capture, Finding, known
 
 _CARD = re.compile(r"^card(\d{1,4})$", re.IGNORECASE)
 LINE = re.compile(r"^\s*(?:GPU|DCU|HCU)\[(\d{1,4})\]\s*:\s*(.*?)\s*:(?:\s+(.*)|)$")

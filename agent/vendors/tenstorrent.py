@@ -8,21 +8,12 @@ from typing import Any
 
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.base import Readout, plain
-from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
+from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, with_damage
+from agent.vendors.conclusions import conclude
 from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
-from agent.vendors.findings import (
-    COMMON_RULES,
-    Capture,
-    Finding,
-    Table,
-    add_complaints,
-    conclude,
-    known,
-    loose_lines,
-    nothing_found,
-    rule,
-    with_damage,
-)
+from agent.vendors.error_counts import ErrorCounts
+from agent.vendors.findings import COMMON_RULES, Capture, Finding, Table, known, rule
 
 TABLE = Table(
     rules=(

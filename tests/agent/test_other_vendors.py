@@ -124,6 +124,10 @@ EXPECTED = {
         "1 Iluvatar BI-V100 -/32768 -% -C -/-W unhealthy",
     ],
     "iluvatar/ixsmi-q.txt": ["0 Iluvatar BI-V150 116/32768 1% 36C 95.5/350W healthy"],
+    "iluvatar/ixsmi-q-reset.txt": [
+        "0 Iluvatar MR-V100 128/32768 0% 40C -/-W unhealthy",
+        "1 Iluvatar MR-V100 128/32768 0% 40C -/-W healthy",
+    ],
     "iluvatar/ixsmi-q.xml": [
         "0 Iluvatar MR-V50 2048/32768 8% 44C 41.0/150W healthy",
         "1 Iluvatar MR-V50 -/32768 8% -C 41.0/150W unhealthy",
@@ -202,6 +206,7 @@ def test_rubbish_yields_a_warning_and_no_device(vendor: Vendor, text: str) -> No
         ("amd/rocm-smi-lines.txt", ["lost"]),
         ("cambricon/cnmon-4.9.txt", ["error-state"]),
         ("iluvatar/ixsmi-q.xml", ["lost"]),
+        ("iluvatar/ixsmi-q-reset.txt", ["reset-required"]),
         ("iluvatar/lost.log", ["lost"]),
         ("metax/mx-smi-list.txt", ["error-state"]),
         ("tenstorrent/sick.json", ["error-state", "over-temperature", "error-state", "unreadable"]),

@@ -14,19 +14,12 @@ from agent.protocol import CheckResult, Vendor
 from agent.vendors import command, rocm
 from agent.vendors.amd import amd_smi, slices
 from agent.vendors.base import ProbeError, Readout, plain
-from agent.vendors.command import ErrorCounts, Identities, ask, complete, tool_on_path
+from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.complaints import add_complaints, nothing_found, with_damage
+from agent.vendors.conclusions import conclude
 from agent.vendors.documents import dig, find_json, looks_cut
-from agent.vendors.findings import (
-    COMMON_RULES,
-    Capture,
-    Table,
-    add_complaints,
-    conclude,
-    merge,
-    nothing_found,
-    rule,
-    with_damage,
-)
+from agent.vendors.error_counts import ErrorCounts
+from agent.vendors.findings import COMMON_RULES, Capture, Table, merge, rule
 
 TABLE = Table(
     rules=(
