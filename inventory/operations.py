@@ -16,7 +16,7 @@ from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
 from inventory.boots import forget_boots
 from inventory.device_health import Seen, apply_observations, forget_alerts, thresholds_of
-from inventory.health import ON_PROBATION, Observation
+from inventory.health import ON_PROBATION, TAKES_JOBS, Observation
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState
 from inventory.node_states import (
     DUPLICATE_ALERT,
@@ -170,6 +170,8 @@ def release_device(device: Device, *, reason: str, actor: str) -> Device:
         family = rows.filter(pk__in=[device.pk, device.parent_id]) | rows.filter(parent=device.pk)
         found = {row.pk: row for row in family}
         locked = found[device.pk]
+        if locked.health in TAKES_JOBS:
+            return locked
         _check_releasable(locked, found.get(locked.parent_id or 0))
         # With a device go its slices, which stood in quarantine because of it.
         freed = [row for row in found.values() if device.pk in (row.pk, row.parent_id)]

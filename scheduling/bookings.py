@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from queues import lifecycle
 from queues.models import Job
 from scheduling.models import CoreBooking, Placement, Slice
+
+# Slices of devices that failed for good.
+FAILED = Q(device__fatal=True) | Q(device__parent__fatal=True)
 
 
 def locked_live(placements: QuerySet[Placement]) -> tuple[dict[int, Job], list[Placement]]:
@@ -18,6 +21,12 @@ def locked_live(placements: QuerySet[Placement]) -> tuple[dict[int, Job], list[P
     jobs = lifecycle.lock_jobs(placements.values_list("job_id", flat=True))
     rows = placements.filter(job_id__in=jobs).select_for_update(no_key=True).order_by("pk")
     return jobs, list(rows)
+
+
+def failed_devices(placement: Placement) -> tuple[int, ...]:
+    """The devices of a placement that failed for good; ask before its slices are given back."""
+    found = Slice.objects.filter(FAILED, placement=placement).order_by("device_id")
+    return tuple(found.values_list("device_id", flat=True))
 
 
 def set_free(placement_ids: Collection[int]) -> None:

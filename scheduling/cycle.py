@@ -16,8 +16,8 @@ from scheduling.engine.codec import Recording
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.session import PlanningSession
 from scheduling.engine.types import ExpectedShape, PendingJob, Plan, Refusal
-from scheduling.expected import expected_jobs
 from scheduling.evacuation import move_off_failed_devices
+from scheduling.expected import expected_jobs
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
 from scheduling.pauses import cluster_is_paused

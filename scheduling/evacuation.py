@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -13,13 +14,15 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
 
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
+from controlplane.policy.active import active_policy
 from inventory.models import DeviceHealth, NodeState
 from inventory.operations import finish_drains
 from queues import lifecycle
 from queues.derive import Ending
 from queues.models import Job, JobEvent
 from scheduling.backends.agent import bump_epoch
-from scheduling.bookings import locked_live
+from scheduling.bookings import FAILED, locked_live
+from scheduling.losses import give_up_unstoppable
 from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
 
 DEVICE_FAILED = "device-failed"
@@ -27,7 +30,6 @@ DRAINED = "drained"
 # Why the server stopped a placement, as the ending that its job then has.
 ENDINGS: Mapping[str, Ending] = {DEVICE_FAILED: Ending.DEVICE_FAILED, DRAINED: Ending.DRAINED}
 MOVABLE = tuple(phase for phase in LIVE_PHASES if phase != Phase.STOPPING)
-FAILED = Q(device__fatal=True) | Q(device__parent__fatal=True)
 MISSING = Q(device__health=DeviceHealth.MISSING)
 
 
@@ -43,6 +45,8 @@ class _Move:
 def look_around() -> int:
     """All that is to do; the number of placements that were told to stop."""
     stopped = move_off_failed_devices() + move_off_drained_nodes()
+    patience_s = active_policy().health.lost_after_s
+    give_up_unstoppable(ENDINGS, before=clock.now() - timedelta(seconds=patience_s))
     finish_drains(busy=Placement.objects.filter(phase__in=LIVE_PHASES).values("node_id"))
     tell_of_missing()
     tell_of_shrunken()
@@ -64,12 +68,6 @@ def move_off_drained_nodes() -> int:
         phase__in=MOVABLE, node__state=NodeState.DRAINING, node__drain_deadline__lte=clock.now()
     )
     return _move(late.values("pk"), _Move(DRAINED, "draining", lambda placement: {"node": placement.node_id}))
-
-
-def failed_devices(placement: Placement) -> tuple[int, ...]:
-    """The devices of a placement that failed for good; ask before its slices are given back."""
-    found = Slice.objects.filter(FAILED, placement=placement).order_by("device_id")
-    return tuple(found.values_list("device_id", flat=True))
 
 
 def _move(which: QuerySet[Any, Any], move: _Move) -> int:

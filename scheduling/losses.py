@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
+
 from django.db import transaction
 
 from controlplane.base import clock
@@ -10,12 +13,15 @@ from inventory.models import Node, NodeState
 from queues import lifecycle
 from queues.derive import Ending, Stage
 from queues.lifecycle import Exit, Progress
+from queues.models import Job
 from scheduling.backends.agent import bump_epoch
-from scheduling.bookings import locked_live, set_free
-from scheduling.evacuation import failed_devices
+from scheduling.bookings import failed_devices, locked_live, set_free
 from scheduling.models import LIVE_PHASES, Phase, Placement
 
 NODE_LOST_TEXT = "The node stopped reporting."
+UNSTOPPABLE_TEXT = "It could not be stopped."
+# A silent node is judged by its silence.
+REPORTING = (NodeState.READY, NodeState.CORDONED, NodeState.DRAINING, NodeState.MAINTENANCE)
 
 
 def declare_lost_nodes() -> int:
@@ -38,26 +44,44 @@ def declare_lost(node_id: int) -> int:
         bump_epoch([node_id])
         if not Node.objects.filter(pk=node_id, state=NodeState.LOST).exists():
             return 0
-        failed = {placement.pk: failed_devices(placement) for placement in placements}
         for placement in placements:
-            _give_up(placement)
-            lifecycle.follow(
-                jobs[placement.job_id],
-                Progress(
-                    Stage.LOST,
-                    attempt=placement.attempt,
-                    node=node_id,
-                    exit=Exit(Ending.NODE_LOST, message=NODE_LOST_TEXT),
-                    failed_devices=failed[placement.pk],
-                    details={"placement": placement.pk},
-                ),
-            )
+            _give_up(placement, jobs[placement.job_id], Exit(Ending.NODE_LOST, message=NODE_LOST_TEXT))
         after_commit(Topic.CYCLE_WAKE)
         return len(placements)
 
 
-def _give_up(placement: Placement) -> None:
+def give_up_unstoppable(endings: Mapping[str, Ending], *, before: datetime) -> int:
+    """Give up placements that were told to stop for one of these reasons before that time and still have not, as on a
+    device that holds its process for ever; how many. Late answers of theirs change nothing.
+    """
+    stuck = Placement.objects.filter(
+        phase=Phase.STOPPING, stop_reason__in=endings, stopping_at__lte=before, node__state__in=REPORTING
+    )
+    if not stuck.exists():
+        return 0
+    with transaction.atomic():
+        jobs, placements = locked_live(stuck)
+        bump_epoch({placement.node_id for placement in placements})
+        for placement in placements:
+            ending = endings[placement.stop_reason]
+            _give_up(placement, jobs[placement.job_id], Exit(ending, message=UNSTOPPABLE_TEXT))
+        after_commit(Topic.CYCLE_WAKE)
+        return len(placements)
+
+
+def _give_up(placement: Placement, job: Job, exit_: Exit) -> None:
+    failed = failed_devices(placement)
+    reason = placement.stop_reason or exit_.ending.value
     Placement.objects.filter(pk=placement.pk).update(
-        phase=Phase.LOST, ended_at=clock.now(), stop_reason="node-lost"
+        phase=Phase.LOST, ended_at=clock.now(), stop_reason=reason
     )
     set_free([placement.pk])
+    progress = Progress(
+        Stage.LOST,
+        attempt=placement.attempt,
+        node=placement.node_id,
+        exit=exit_,
+        failed_devices=failed,
+        details={"placement": placement.pk},
+    )
+    lifecycle.follow(job, progress)

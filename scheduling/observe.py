@@ -21,9 +21,8 @@ from queues.derive import Ending, Stage
 from queues.lifecycle import Exit, Progress
 from queues.models import Job, JobEvent
 from scheduling.backends.agent import bump_epoch
-from scheduling.bookings import locked_live, set_free
+from scheduling.bookings import failed_devices, locked_live, set_free
 from scheduling.evacuation import ENDINGS as OUR_ENDINGS
-from scheduling.evacuation import failed_devices
 from scheduling.models import LIVE_PHASES, Phase, Placement
 
 # Phases only move forward; CHECKPOINTING goes back to RUNNING by the server's decision alone, never by a report.

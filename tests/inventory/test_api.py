@@ -187,6 +187,7 @@ def test_operators_cordon_devices_and_release_recovered_ones(operator, node):
     Device.objects.update(health=DeviceHealth.RECOVERED)
     assert post(operator, f"devices/{device.pk}/release", reason="looks good").json()["health"] == "healthy"
     assert Device.objects.get(pk=device.pk).events.get().actor == "user-operator"
+    assert post(operator, f"devices/{device.pk}/release", reason="looks good").status_code == 200
 
 
 @pytest.mark.parametrize("body", [{"reason": 7}, {"reason": "x" * 501}, {"why": "x"}])

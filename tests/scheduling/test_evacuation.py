@@ -128,6 +128,24 @@ def test_what_crashed_on_a_failed_device_did_nothing_wrong(user, node):
     assert job.exit_class is None
 
 
+def test_a_process_that_its_device_holds_for_ever_does_not_hold_the_job(user, node):
+    job, placement, device = running(user, node)
+    with time_machine.travel(clock.now(), tick=False) as now:
+        check(device, CheckResult.FATAL)
+        look_around()
+        now.shift(timedelta(seconds=179))
+        look_around()
+        assert Job.objects.get().attempt == 1
+        now.shift(timedelta(seconds=1))
+        look_around()
+    job.refresh_from_db()
+    placement.refresh_from_db()
+    assert (placement.phase, job.status, job.attempt) == (Phase.LOST, JobStatus.PENDING, 2)
+    assert job.excluded_devices == [device.pk] and not Slice.objects.exists()
+    make.report(node, make.ended(placement, code=137))
+    assert Job.objects.get().attempt == 2
+
+
 def test_without_a_requeue_left_it_failed_because_of_the_device(user, node):
     job, placement, device = running(user, node)
     Job.objects.update(requeues_left=0)
