@@ -16,6 +16,7 @@ from scheduling.engine.types import PPM, DeviceInfo, LinkInfo
 _LANES = re.compile(r"NV(\d+)")
 _MB_S_PER_NVLINK_LANE = 25_000
 _FULL_MB_S = 300_000
+_DIRECT = frozenset({"HCCS", "HCCS_SW", "SIO", "UB", "XGMI", "MX", "METAX", "METAXLINK", "NV"})
 _DIRECT_FLOOR_PPM = 600_000
 _PATH_PPM = {"PIX": 500_000, "PXB": 400_000, "PHB": 300_000, "NODE": 200_000, "SYS": 100_000}
 _SAME_NUMA_PPM = _PATH_PPM["NODE"]
@@ -49,7 +50,7 @@ def link_ppm(link: LinkInfo) -> int:
         link.bandwidth_mb_s if link.bandwidth_mb_s is not None else lanes and lanes * _MB_S_PER_NVLINK_LANE
     )
     if bandwidth is None:
-        return 900_000 if kind in {"HCCS", "XGMI", "MX", "METAX", "METAXLINK", "NV"} else _UNKNOWN_PATH_PPM
+        return 900_000 if kind in _DIRECT else _UNKNOWN_PATH_PPM
     return _DIRECT_FLOOR_PPM + (PPM - _DIRECT_FLOOR_PPM) * min(bandwidth, _FULL_MB_S) // _FULL_MB_S
 
 

@@ -20,6 +20,8 @@ PAIRS = (LinkInfo(1, 2, "NV", 12), LinkInfo(3, 4, "NV", 12))
         ("NV", 4, None, 733_333),
         ("NV2", None, None, 666_666),
         ("HCCS", None, None, 900_000),
+        ("HCCS_SW", None, None, 900_000),
+        ("SIO", None, None, 900_000),
         ("XGMI", None, 150_000, 800_000),
         ("PIX", None, None, 500_000),
         ("sys", None, None, 100_000),

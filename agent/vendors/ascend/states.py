@@ -35,7 +35,9 @@ _ERROR = re.compile(
 _GONE = re.compile(r"\blost\b|dropped|offline|not exist|not present|not in place", re.IGNORECASE)
 _RESET = re.compile(r"requires? reset|reset required", re.IGNORECASE)
 _TROUBLE = re.compile(r"\berr|error|fail|fault|abnormal|critical|timed? ?out", re.IGNORECASE)
-_VALUE = re.compile(r"(?:[-+]?[\d.]+|N/?A|-)(?:/(?:[-+]?[\d.]+|N/?A|-))?", re.IGNORECASE)
+_VALUE = re.compile(
+    r"(?:[-+]?[\d.]+(?:%|W|C|M|MB|MiB)?|N/?A|-)(?:/(?:[-+]?[\d.]+(?:MB|MiB)?|N/?A|-))?", re.IGNORECASE
+)
 _COUNTER = re.compile(r"(?:count|cnt|code|information|rate\(%\))\s*:", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?:npu|card|device|dev)[ _-]?(?:id)?[\s:=(\[]{0,3}(\d{1,5})\b", re.IGNORECASE)
 
