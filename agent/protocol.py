@@ -124,8 +124,8 @@ class Partition(msgspec.Struct, frozen=True):
 
 
 class DeviceFacts(msgspec.Struct, frozen=True):
-    """One accelerator; one with `partitions` is used through these only. `uuid` (else `pci_bus_id`) is its identity within the node; `index` is only the
-    vendor's current number.
+    """One accelerator; one with `partitions` is used through these only. `uuid` (else `pci_bus_id`) is its identity
+    within the node; `index` is only the vendor's current number.
     """
 
     vendor: Vendor
