@@ -109,6 +109,14 @@ def _pusher() -> Pusher:
     return Pusher()
 
 
+def waiting() -> int | None:
+    """How many reports' readings wait to be stored; None when Valkey does not answer."""
+    try:
+        return int(client().xlen(STREAM))
+    except redis.RedisError:
+        return None
+
+
 def take(limit: int) -> tuple[list[bytes], list[Reading]]:
     """The oldest entries with their ids; `forget` them once they are stored.
 

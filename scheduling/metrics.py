@@ -11,8 +11,10 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
 from prometheus_client.registry import Collector
 
+from inventory import streams
 from inventory.models import Device, Node
 from queues.models import LIVE_STATUSES, Job
+from scheduling import fleet_metrics
 from scheduling.selectors.status import status
 
 __all__ = ["CONTENT_TYPE", "exposition"]
@@ -39,9 +41,15 @@ class _Figures(Collector):
         yield _plain("database_size_bytes", "Size of the database.", size_mib and size_mib << 20)
         yield _plain("broker_up", "Whether Valkey answers.", int(found["valkey"]["ok"]))
         yield _labelled("nodes", "Nodes by state.", "state", _counts(Node.objects.all(), "state"))
-        yield _labelled("devices", "Devices by health.", "health", _counts(Device.objects.filter(parent=None), "health"))
+        yield _labelled(
+            "devices", "Devices by health.", "health", _counts(Device.objects.filter(parent=None), "health")
+        )
         live = Job.objects.filter(status__in=LIVE_STATUSES)
         yield _labelled("jobs", "Jobs that are not over, by status.", "status", _counts(live, "status"))
+        yield _plain(
+            "readings_waiting", "Reports whose readings no worker has stored yet.", streams.waiting()
+        )
+        yield from fleet_metrics.families()
 
 
 def _cycle(cycle: dict[str, Any]) -> Iterator[GaugeMetricFamily]:

@@ -33,6 +33,8 @@ class Scope(models.TextChoices):
     READ = "read"
     SUBMIT = "submit"
     WRITE = "write"
+    # Figures for Prometheus and nothing else.
+    METRICS = "metrics"
 
 
 class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox's manager is untyped

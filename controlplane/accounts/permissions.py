@@ -57,6 +57,7 @@ class Action(StrEnum):
     OVERVIEW_READ = "overview-read"
     CYCLE_READ = "cycle-read"
     STATUS_READ = "status-read"
+    METRICS_READ = "metrics-read"
     RECORDING_READ = "recording-read"
     RECORDING_WISH = "recording-wish"
     WHAT_IF = "what-if"
@@ -74,20 +75,23 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may; `scope` is what a token needs on top (None: never by token; `whole`: all scopes, and no team);
-    `own` limits members to what they own.
+    """Who may; `scope` is what a token needs on top (None: never by token; `whole`: all scopes, and no team), `besides`
+    another one that will do; `own` limits members to what they own.
     """
 
     grades: frozenset[Grade]
     scope: Scope | None
     own: bool = False
     whole: bool = False
+    besides: Scope | None = None
 
 
 EVERYBODY = frozenset(Grade)
 OPERATORS = frozenset({Grade.ADMIN, Grade.OPERATOR})
 LEADS = frozenset({Grade.ADMIN, Grade.LEAD})
 ADMINS = frozenset({Grade.ADMIN})
+# All that a person may do; the scope `metrics` adds nothing to it.
+WHOLE = frozenset({Scope.READ, Scope.SUBMIT, Scope.WRITE})
 
 PERMISSIONS: dict[Action, Rule] = {
     Action.ME_READ: Rule(EVERYBODY, Scope.READ),
@@ -126,6 +130,7 @@ PERMISSIONS: dict[Action, Rule] = {
     Action.OVERVIEW_READ: Rule(EVERYBODY, Scope.READ),
     Action.CYCLE_READ: Rule(EVERYBODY, Scope.READ),
     Action.STATUS_READ: Rule(EVERYBODY, Scope.READ),
+    Action.METRICS_READ: Rule(EVERYBODY, Scope.METRICS, besides=Scope.READ),
     Action.RECORDING_READ: Rule(OPERATORS, Scope.READ),
     # It may cost a large cluster seconds between two cycles.
     Action.RECORDING_WISH: Rule(ADMINS, Scope.WRITE),
@@ -185,9 +190,9 @@ def allows(user: Caller, action: Action, *, team: Team | None = None, owner: Mod
 
 
 def _token_allows(token: ApiToken, rule: Rule, team: Team | None) -> bool:
-    if rule.scope is None or rule.scope not in token.scopes:
+    if rule.scope is None or not {rule.scope, rule.besides} & set(token.scopes):
         return False
-    if rule.whole and (token.team_id is not None or set(token.scopes) < set(Scope)):
+    if rule.whole and (token.team_id is not None or not set(token.scopes) >= WHOLE):
         return False
     return token.team_id is None or team is None or token.team_id == team.pk
 

@@ -104,11 +104,12 @@ class StatusView(APIView):
 
 
 class MetricsView(APIView):
-    """The same figures for Prometheus. Counts only, no names of jobs, teams or people; still they say how large and how
-    busy a cluster is, so a token with the scope `read` is needed (`authorization: {credentials: hr_...}`).
+    """Figures for Prometheus. Counts only, no names of jobs, teams or people; still they say how large and how busy a
+    cluster is, so a token with the scope `metrics` or `read` is needed (`authorization: {credentials: hr_...}`). No
+    exception for loopback: behind a proxy everybody comes from there.
     """
 
-    permission_classes = [permission_for(Action.STATUS_READ)]
+    permission_classes = [permission_for(Action.METRICS_READ)]
     renderer_classes = [PlainTextRenderer]
 
     @extend_schema(exclude=True)

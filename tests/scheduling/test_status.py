@@ -13,9 +13,10 @@ from controlplane.accounts.models import ApiToken
 from controlplane.base import clock
 from controlplane.base.locks import LeaseLost
 from inventory import streams
-from inventory.models import NodeState
+from inventory.models import DeviceReading, NodeReading, NodeState
 from inventory.node_states import NOT_SIMULATED
-from scheduling import cycle
+from scheduling import cycle, fleet_metrics
+from scheduling.metrics import exposition
 from scheduling.models import Cycle, Pulse
 from scheduling.selectors import status
 from tests.scheduling import factories as make
@@ -185,6 +186,46 @@ def test_metrics_need_a_token_that_may_read(user):
     assert 'headrace_jobs{status="pending"} 1.0' in lines
     assert not any(user.username in line for line in lines)
     assert client.get("/metrics", HTTP_ACCEPT="text/plain").status_code == 200
+
+
+def test_metrics_tell_models_hosts_and_queues(user, monkeypatch):
+    node = make.make_node(cores=8, memory_mib=1024)
+    first = make.make_device(node, model="A", memory_mib=1000)
+    make.make_device(node, index=1, model="A", memory_mib=1000, health="quarantined")
+    make.make_device(node, index=2, model="B")
+    now = clock.now()
+    DeviceReading.objects.create(
+        device=first, at=now, memory_used_mib=10, utilization_pct=50, temperature_c=61, power_mw=2500
+    )
+    NodeReading.objects.create(node=node, at=now, cpu_used_milli=1500, power_mw=9000)
+    make.make_job(user)
+    lines = exposition().decode().splitlines()
+    assert 'headrace_device_models{health="healthy",model="A",vendor="nvidia"} 1.0' in lines
+    assert 'headrace_device_models{health="quarantined",model="A",vendor="nvidia"} 1.0' in lines
+    assert 'headrace_device_memory_bytes{model="A",vendor="nvidia"} 2.097152e+09' in lines
+    assert 'headrace_device_utilization_ratio{model="A",vendor="nvidia"} 0.5' in lines
+    assert 'headrace_device_temperature_max_celsius{model="A",vendor="nvidia"} 61.0' in lines
+    assert 'headrace_device_power_watts{model="A",vendor="nvidia"} 2.5' in lines
+    assert 'headrace_devices_utilization_ratio{stat="p95"} 0.5' in lines
+    assert "headrace_host_cpu_used_cores 1.5" in lines and "headrace_host_power_watts 9.0" in lines
+    assert 'headrace_queue_jobs{queue="training",status="pending"} 1.0' in lines
+    assert "headrace_readings_waiting 0.0" in lines
+    unknown = [line for line in lines if 'model="B"' in line and "device_models" not in line]
+    assert unknown == ['headrace_device_memory_bytes{model="B",vendor="nvidia"} 4.294967296e+10']
+    assert not any(
+        line.startswith(("headrace_host_memory", "headrace_queue_wait_seconds{")) for line in lines
+    )
+    monkeypatch.setattr(fleet_metrics, "MOST_MODELS", 1)
+    lines = exposition().decode().splitlines()
+    assert 'headrace_device_models{health="healthy",model="other",vendor="other"} 1.0' in lines
+
+
+def test_a_token_for_metrics_reads_nothing_else(user):
+    _token, secret = ApiToken.objects.create(user=user, name="scrape", scopes=["metrics"])
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    assert client.get("/metrics").status_code == 200
+    assert client.get("/api/v1/status").status_code == 403
 
 
 def test_status_needs_a_constant_number_of_queries(api, django_assert_num_queries):
