@@ -23,10 +23,14 @@ _MOST_KNOWN = 100_000
 _known: set[str] = set()
 
 
-def known_hash(request: HttpRequest) -> str | None:
-    """The hash of a token that was good before, which says nothing of whether it is now; None for others."""
-    token_hash = digest(bearer(request))
-    return token_hash if token_hash in _known else None
+def is_known(token_hash: str) -> bool:
+    """Whether this token was good before, which says nothing of whether it is now."""
+    return token_hash in _known
+
+
+def hash_of(request: HttpRequest) -> str:
+    """The hash of the token of this request; 401 without one."""
+    return digest(bearer(request))
 
 
 def node_of(request: HttpRequest) -> Node:

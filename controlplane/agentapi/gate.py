@@ -21,7 +21,7 @@ from agent import protocol
 from agent.protocol import Report
 from controlplane.accounts.audit import client_address
 from controlplane.agentapi import bodies, limits, quiet
-from controlplane.agentapi.auth import known_hash
+from controlplane.agentapi.auth import hash_of, is_known
 from controlplane.agentapi.reply import quiet_reply
 from controlplane.base import clock
 from controlplane.base.problems import Problem
@@ -61,8 +61,8 @@ def _answer(environ: Environ) -> bytes | None:
     received_at = clock.now()
     request = WSGIRequest(environ)
     try:
-        token_hash = known_hash(request)
-        if token_hash is None:
+        token_hash = hash_of(request)
+        if not is_known(token_hash):
             return None
         report = _read(environ, request)
     except Problem:

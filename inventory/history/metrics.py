@@ -55,7 +55,7 @@ NODE = Subject(
     ("cpu_used_milli", "memory_used_mib", "load1_milli", "power_mw"),
     "SELECT * FROM inventory_nodehistory_raw",
 )
-# Devices of one node set and model together; only rolled up, since their raw rows are those of the devices.
+# Whole devices of one node set and model together; only rolled up, since their raw rows are those of the devices.
 GROUP = Subject(
     "inventory_grouphistory",
     "group_id",
@@ -64,7 +64,8 @@ GROUP = Subject(
        JOIN inventory_device AS device ON device.id = raw.device_id
        JOIN inventory_node AS node ON node.id = device.node_id
        JOIN inventory_devicegroup AS kin
-       ON kin.node_set_id IS NOT DISTINCT FROM node.node_set_id AND kin.model IS NOT DISTINCT FROM device.model""",
+       ON kin.node_set_id IS NOT DISTINCT FROM node.node_set_id AND kin.model IS NOT DISTINCT FROM device.model
+       WHERE device.parent_id IS NULL""",
 )
 TABLES: tuple[tuple[Subject, Grain], ...] = (
     *((subject, grain) for subject in (DEVICE, NODE) for grain in Grain),

@@ -113,7 +113,12 @@ def _summaries(
     subject: Subject, ids: Sequence[int], window: Window, names: Sequence[str], *, bucket: str
 ) -> dict[tuple[str, int], dict[str, Any]]:
     """Count, mean, min, max and percentiles by metric and bucket; two queries."""
-    given: dict[str, Any] = {"ids": list(ids), "start": window.start, "end": window.end, "step_s": window.step_s}
+    given: dict[str, Any] = {
+        "ids": list(ids),
+        "start": window.start,
+        "end": window.end,
+        "step_s": window.step_s,
+    }
     bins: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     with connection.cursor() as cursor:
         cursor.execute(_bins_sql(subject, window.grain, names, bucket), given)

@@ -38,6 +38,7 @@ MAKE_GROUPS = """
 INSERT INTO inventory_devicegroup (node_set_id, model)
 SELECT DISTINCT node.node_set_id, device.model
 FROM inventory_device AS device JOIN inventory_node AS node ON node.id = device.node_id
+WHERE device.parent_id IS NULL
 ON CONFLICT (node_set_id, model) DO NOTHING
 """
 
