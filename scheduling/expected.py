@@ -13,6 +13,7 @@ from controlplane.base import clock
 from queues.models import Job
 from queues.spec import decode_spec
 from scheduling.engine.types import ExpectedShape, Request
+from scheduling.imports import count_requests
 from scheduling.models import ExpectedJobs
 from scheduling.requests import request_of
 
@@ -39,6 +40,17 @@ def refresh_expected() -> int:
 
 
 def _counted() -> Counter[Request]:
+    """The cluster's own history; as long as it has none, what was imported from the time before."""
+    found = _own()
+    if found:
+        return found
+    imported: Counter[Request] = Counter()
+    for request, count in count_requests(HISTORY, most=MOST_SHAPES).items():
+        imported[_plain(request)] += count
+    return imported
+
+
+def _own() -> Counter[Request]:
     """How often each request was submitted; where a job has been, and what it may not use, is of no interest."""
     newest = Job.objects.order_by("-id").values("pk")[:MOST_JOBS]
     recent = Job.objects.filter(pk__in=newest, submitted_at__gte=clock.now() - HISTORY)

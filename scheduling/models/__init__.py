@@ -1,7 +1,10 @@
-"""Placements with their bookings, decisions, cycles and their recordings, desired state of nodes, pauses, and logs."""
+"""Placements with their bookings, decisions, cycles and their recordings, desired state of nodes, pauses,
+logs, and jobs of the past.
+"""
 
 from scheduling.models.decision import Cycle, Decision, Outcome, ShapeReason
 from scheduling.models.desired import DesiredState
+from scheduling.models.imported import ImportedJob
 from scheduling.models.log import LogChunk
 from scheduling.models.pause import Pause
 from scheduling.models.placement import DEAD_PHASES, LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
@@ -17,6 +20,7 @@ __all__ = [
     "DesiredState",
     "ExpectedJobs",
     "Hold",
+    "ImportedJob",
     "LogChunk",
     "Outcome",
     "Pause",

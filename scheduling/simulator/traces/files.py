@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Literal, NoReturn, TextIO
 
 from scheduling.simulator.traces.errors import TraceError
 
@@ -91,14 +91,25 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 def read_csv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     """Rows of a CSV file that has at least these columns, one at a time; blank lines are skipped."""
+    return _read(path, columns, delimiter=",", quoting=csv.QUOTE_MINIMAL)
+
+
+def read_bars(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    """The same of a file whose cells are parted by | and never quoted; lines may end with one more |."""
+    return _read(path, columns, delimiter="|", quoting=csv.QUOTE_NONE)
+
+
+def _read(path: Path, columns: Sequence[str], *, delimiter: str, quoting: Literal[0, 3]) -> Iterator[Row]:
     with open_text(path) as text:
-        reader = csv.reader(text, strict=True)
+        reader = csv.reader(text, strict=True, delimiter=delimiter, quoting=quoting)
         try:
             header = [name.strip() for name in next(reader, [])]
+            ended = quoting == csv.QUOTE_NONE and len(header) > 1 and not header[-1]
+            header = header[:-1] if ended else header
             _check_header(path, header, columns)
             for cells in reader:
                 if any(cell.strip() for cell in cells):
-                    yield _row(path, reader.line_num, header, cells)
+                    yield _row(path, reader.line_num, header, cells[:-1] if ended else cells)
         except csv.Error as error:
             fix = "quote cells that hold commas, quotes or line breaks"
             raise TraceError(str(path), f"is no CSV ({error})", fix=fix, line=reader.line_num) from error
@@ -121,4 +132,7 @@ def _row(path: Path, line: int, header: Sequence[str], cells: Sequence[str]) -> 
     if len(cells) != len(header):
         problem = f"has {len(cells)} cells, the header {len(header)}"
         raise TraceError(str(path), problem, fix="complete the line or remove it", line=line)
+    for name, cell in zip(header, cells, strict=True):
+        if "\0" in cell:
+            raise TraceError(str(path), "holds a zero byte", fix="remove it", line=line, column=name)
     return Row(str(path), line, {name: cell.strip() for name, cell in zip(header, cells, strict=True)})
