@@ -122,14 +122,16 @@ def _unclear(name: str, finding: Finding, facts: DeviceFacts, table: Table) -> C
     used = mib(finding.memory_used)
     if known(finding.memory_used) and (used is None or used > (facts.memory_total_mib or used)):
         return _not_ok(name, CheckResult.UNKNOWN, "unreadable", f"memory used: {finding.memory_used}")
-    figures = [
-        used if facts.memory_total_mib else None,
+    figures = (
+        used,
         to_number(finding.utilization, low=0, high=100),
         _heat(finding),
         _watts(finding.power),
-    ]
-    others = sum(figure is not None for figure in figures[1:])
-    answered = figures[0] is not None or (others > 1 and not finding.tells_memory)
+    )
+    several = sum(figure is not None for figure in figures) > 1
+    answered = (several and not finding.tells_memory) or (
+        used is not None and facts.memory_total_mib is not None
+    )
     if good or answered:
         return None
     return _not_ok(name, CheckResult.UNKNOWN, "no-reading", "this output says nothing of the device's health")

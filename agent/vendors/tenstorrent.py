@@ -85,7 +85,8 @@ def _finding(index: int, device: dict[str, Any]) -> Finding:
         states=(("dram_status", dram.lower()),) if known(dram) else (),
         complaints=tuple(text for text in shown if text.lower() not in ("true", "false"))
         + ((f"faults {faults.lower()}",) if faults else ()),
-        damaged=not dram,
+        damaged=not dram and "dram_status" in (board if isinstance(board, dict) else ()),
+        tells_memory=False,
     )
 
 

@@ -159,7 +159,8 @@ EXPECTED = {
     "tenstorrent/p300.json": [
         "0 p300a -/- -% -C -/-W unknown",
         "1 p300a -/- -% -C -/-W unknown",
-        "2 - -/- -% -C -/-W unknown",
+        "2 p150b -/- -% 35C 16.0/-W healthy",
+        "3 - -/- -% -C -/-W unknown",
     ],
     "tenstorrent/sick.json": [
         "0 n150 L -/- -% 48C 31.0/300W unhealthy",
@@ -244,6 +245,7 @@ def test_chips_of_one_board_are_told_apart() -> None:
     assert [device["uuid"] for device in devices("tenstorrent/p300.json")] == [
         "000004513190f0aa",
         "000004513190f0aa-1",
+        "0000046131924063",
         None,
     ]
     assert devices("tenstorrent/p150-and-n300.json")[2]["uuid"] == "0100014511703022-R"

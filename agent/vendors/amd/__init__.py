@@ -128,7 +128,9 @@ def read_text(captured: str) -> Capture:
     capture = merge(captures)
     loose = [line for line in rocm.loose(rest) if not re.match(r"GPU: \d+$", line)]
     capture = add_complaints(capture, loose, TABLE)
-    return nothing_found(with_damage(capture, looks_cut(rest), tool="amd-smi"), clean, tool="amd-smi")
+    empty = any(document == [] or dig(document, "gpu_data") == [] for document in documents)
+    capture = with_damage(capture, looks_cut(rest), tool="amd-smi")
+    return nothing_found(capture, "no devices" if empty else clean, tool="amd-smi")
 
 
 def _read_document(document: Any) -> Capture:
