@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import ConfigError, load_config
+from agent.collect import HostCollector
+from agent.config import Config, ConfigError, load_config
 from agent.host import images
 from agent.host.datasets import DatasetFolders
 from agent.host.images import read_images, size_mib, spellings
 from agent.protocol import StoredImage
+from tests.agent.server import eventually
 
 DIGEST = "sha256:" + "1f" * 32
 
@@ -183,6 +185,22 @@ def test_a_folder_that_does_not_answer_is_said(tmp_path: Path, tools: Path) -> N
     tool(tools, "find", "exec sleep 600")
     names, notices = DatasetFolders([str(tmp_path)], timeout_s=0.3).read()
     assert not names and [said.code for said in notices] == ["datasets-unread"]
+
+
+def test_a_node_tells_what_it_has_without_waiting_for_it(tmp_path: Path, tools: Path) -> None:
+    store(tmp_path, images.SYSTEM_STORE)
+    (tmp_path / "sets/laion").mkdir(parents=True)
+    tool(tools, "find", f"echo {tmp_path}/sets/laion")
+    config = Config(state_dir=str(tmp_path / "state"), dataset_folders=[str(tmp_path / "sets")])
+    collector = HostCollector(config, root=tmp_path, probes={})
+    assert collector.facts().stored_images == []
+    collector.start(lambda: None)
+    try:
+        eventually(lambda: collector.facts().datasets == ["laion"], timeout_s=20)
+        facts = collector.facts()
+    finally:
+        collector.close()
+    assert "acme/train:7" in facts.images and facts.stored_images[0].size_mib == 305
 
 
 def test_settings_of_lists(tmp_path: Path) -> None:
