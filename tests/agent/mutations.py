@@ -105,8 +105,9 @@ def devices_of(vendor: str, text: str) -> tuple[dict[str, Any], ...]:
 
 
 def names_of(device: dict[str, Any]) -> set[str]:
-    """All names of a device that are unique on its node."""
-    return {f"{key}={device[key]}" for key in ("uuid", "pci_bus_id", "index") if device[key] is not None}
+    """All names of a device that are unique on its node; its number only where it has no other, since tools count."""
+    names = {f"{key}={device[key]}" for key in ("uuid", "pci_bus_id") if device[key] is not None}
+    return names or {f"index={device['index']}"}
 
 
 def mutants(sample: Sample, count: int) -> Iterator[Mutant]:
