@@ -225,6 +225,15 @@ def test_two_lines_that_are_no_pair_make_no_device() -> None:
     assert [reading.check.result for reading in found[:2]] == ["unknown", "failed"]
 
 
+def test_a_quoted_table_and_one_without_its_header_are_read() -> None:
+    whole = (SAMPLES / "910c-two-dies.txt").read_text()
+    quoted = "\n".join(f"> {line}" for line in whole.splitlines())
+    assert document(AscendProbe.parse(quoted))["devices"] == devices("910c-two-dies.txt")
+    for name, total in (("310b-soc-no-bus.txt", 10810), ("910a-ddr-and-hbm.txt", 32768)):
+        rows = (SAMPLES / name).read_text().split("=+\n", 1)[1]
+        assert AscendProbe.parse(rows).readings[0].facts.memory_total_mib == total
+
+
 def test_anything_else_is_not_recognised() -> None:
     for text in ("", "hello", "| a | b |", "\x00\xff"):
         said = AscendProbe.parse(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from agent.notices import notice
@@ -19,6 +20,7 @@ from agent.vendors.base import Readout, plain
 
 MOST_COMPLAINTS = 20
 NO_CARD = "There is no NPU"
+_QUOTED = re.compile(r"^[ \t]*> ?", re.MULTILINE)
 FORMATS = (
     (looks_like_slices, parse_slices),
     (looks_like_table, parse_table),
@@ -43,7 +45,7 @@ class AscendProbe:
     @staticmethod
     def parse(captured: str) -> Readout:
         """Any of npu-smi's outputs, also several in one text, and what it says when it fails."""
-        clean = plain(captured)
+        clean = _QUOTED.sub("", plain(captured))
         parts = [parse(clean) for looks_like, parse in FORMATS if looks_like(clean)]
         found = combine([*parts, _complained(clean)])
         if not parts and not found.warnings and not found.chips:

@@ -70,7 +70,7 @@ class _Reader:
     chips: list[Chip] = field(default_factory=list)
     damaged: bool = False
     numbering: str = ""
-    labels: list[tuple[str, ...]] = field(default_factory=lambda: [FIRST_LABELS, SECOND_LABELS])
+    labels: list[tuple[str, ...]] = field(default_factory=lambda: [FIRST_LABELS, ()])
     pending: list[str] | None = None
     unpaired: Verdict | None = None
     in_processes: bool = False
@@ -155,6 +155,11 @@ def _labels(cell: str) -> tuple[str, ...]:
     return tuple(label.lower() for label in _LABEL.findall(cell))
 
 
+def _guessed_labels(cell: str) -> tuple[str, ...]:
+    """Where the header is lost: two pairs are both memories, one pair is the only one."""
+    return SECOND_LABELS if cell.count("/") > 1 else SECOND_LABELS[:2]
+
+
 def _is_second(cells: Sequence[str]) -> bool:
     numbered = all(_NUMBERED.match(token) for token in cells[0].split())
     return numbered and (bool(_BUS.match(cells[1])) or cells[1].upper() in ("", "NA", "N/A", "-"))
@@ -168,7 +173,7 @@ def _chip(
         return None
     numbers = [parse_count(token) for token in second[0].split()]
     own = numbers[1] if len(numbers) > 1 else None
-    values = _values(second[-1], labels[1])
+    values = _values(second[-1], labels[1] or _guessed_labels(second[-1]))
     total, used = _memory(values)
     busy = values.get("aicore", values.get("npu util"))
     return replace(
