@@ -62,6 +62,6 @@ export default {
     "identity-claimed": "Another machine tried to enrol with this node's identity.",
     "mass-silence": "Many nodes fell silent together; their silence does not count.",
     "restored-backup": "The node last obeyed a newer plan than this server has, as after a restored backup. It changes nothing until an admin lets it obey.",
-    "device-flapping": "Turned suspect {{times}} times within an hour.",
+    "device-flapping": "Left good health {{times}} times in a short while.",
   },
 };

@@ -59,6 +59,6 @@ export default {
     "identity-claimed": "另一台机器试图以此节点的身份注册。",
     "mass-silence": "许多节点同时沉默，其沉默时间不计。",
     "restored-backup": "该节点上次执行的计划比此服务器的更新（例如恢复备份之后）。在管理员准许之前，它不做任何改变。",
-    "device-flapping": "一小时内变为可疑 {{times}} 次。",
+    "device-flapping": "短时间内 {{times}} 次离开正常状态。",
   },
 };
