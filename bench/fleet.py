@@ -11,6 +11,7 @@ from typing import Any
 import django
 from django.apps import apps
 from django.db import connection
+from django.test import Client
 
 from queues.spec import JobSpec, Resources, encode_spec
 
@@ -24,6 +25,14 @@ DIGEST = "bench-facts"
 MULTIPLY = """
 INSERT INTO {table} SELECT made.* FROM {table} AS one CROSS JOIN {rows} CROSS JOIN LATERAL
 jsonb_populate_record(one, jsonb_build_object({columns})) AS made WHERE one.{key} = %(template)s
+"""
+READINGS = """
+INSERT INTO inventory_nodereading (node_id, at, cpu_used_milli, memory_used_mib, load1_milli, power_mw)
+SELECT id, now(), id * 7919 % 128000, id * 104729 % 1048576, id * 31 % 90000, 900000 + id * 37 % 1000000
+FROM inventory_node;
+INSERT INTO inventory_devicereading (device_id, at, memory_used_mib, utilization_pct, temperature_c, power_mw)
+SELECT id, now(), id * 7919 % 81920, id * 37 % 101, 30 + id * 13 % 55, 60000 + id * 104729 % 340000
+FROM inventory_device
 """
 
 
@@ -65,8 +74,7 @@ def make_nodes(count: int, *, sizes: tuple[int, ...]) -> list[int]:
     hashes = {one: hashlib.sha256(secret_of(one).encode()).hexdigest() for one in ids}
     credential.objects.bulk_create([credential(node_id=one, token_hash=text) for one, text in hashes.items()])
     _make_devices(node.pk, sizes)
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")
+    analyze()
     return ids
 
 
@@ -90,8 +98,20 @@ def _make_devices(node: int, sizes: tuple[int, ...]) -> None:
     one.delete()
 
 
+def make_readings() -> None:
+    """A latest reading of every host and device."""
+    with connection.cursor() as cursor:
+        cursor.execute(READINGS)
+
+
+def heard_just_now() -> None:
+    """As if all nodes had reported a moment ago."""
+    now = datetime.now(UTC)
+    apps.get_model("inventory.NodeContact").objects.update(received_at=now, checks_at=now)
+
+
 def make_jobs(count: int, *, columns: Mapping[str, str], **values: Any) -> int:
-    """So many jobs of the first admin; `columns` is SQL over n = 0, 1, ...; the id of the first."""
+    """So many jobs of the first admin; `columns` is SQL over n = 1, 2, ...; the id of the first."""
     admin = apps.get_model("accounts.User").objects.first()
     team, queue = (
         apps.get_model(name).objects.order_by("pk").first() for name in ("accounts.Team", "queues.Queue")
@@ -104,14 +124,60 @@ def make_jobs(count: int, *, columns: Mapping[str, str], **values: Any) -> int:
     return int(one.pk)
 
 
-def make_placements(nodes: list[int], *, first_job: int) -> dict[int, int]:
-    """One assigned placement per node, of one job each; placement ids by node."""
-    placement = apps.get_model("scheduling.Placement")
-    rows = [
+def make_many_jobs(count: int, *, running: int = 1000) -> int:
+    """A year's jobs, nearly all over: the first `running` run, every 200th waits; the id of the first."""
+    queues = ", ".join(str(pk) for pk in apps.get_model("queues.Queue").objects.values_list("pk", flat=True))
+    over = f"n >= {running} AND n % 200 <> 0"
+    return make_jobs(count, status="running", columns={
+        "status": f"CASE WHEN n < {running} THEN 'running' WHEN {over} "
+        "THEN (ARRAY['succeeded', 'succeeded', 'succeeded', 'failed', 'cancelled'])[1 + n % 5] ELSE 'pending' END",
+        "finished_at": f"CASE WHEN {over} THEN now() - ({count} - n) * interval '30 s' END",
+        "started_at": f"CASE WHEN {over} THEN now() - ({count} - n) * interval '30 s' - interval '1 h' END",
+        "submitted_at": f"now() - ({count} - n) * interval '30 s' - interval '2 h'",
+        "queue_id": f"(ARRAY[{queues}])[1 + n % cardinality(ARRAY[{queues}])]",
+        "pending_ms": "n % 100000",
+    })  # fmt: skip
+
+
+def make_placements(nodes: list[int], *, first_job: int, devices: bool = False) -> dict[int, int]:
+    """One assigned placement per node, of one job each, with half of the node's first device if asked; ids by node."""
+    placement, slice_ = apps.get_model("scheduling.Placement"), apps.get_model("scheduling.Slice")
+    rows = placement.objects.bulk_create(
         placement(job_id=first_job + number, attempt=1, node_id=node, fence=number + 1)
         for number, node in enumerate(nodes)
-    ]
-    return {row.node_id: row.pk for row in placement.objects.bulk_create(rows)}
+    )
+    found = {row.node_id: row.pk for row in rows}
+    if devices:
+        units = apps.get_model("inventory.Device").objects.filter(node__in=nodes, index=0)
+        slice_.objects.bulk_create(
+            slice_(placement_id=found[unit.node_id], device=unit, memory_mib=40_000, compute_milli=500)
+            for unit in units
+        )
+    return found
+
+
+def analyze() -> None:
+    """What autovacuum does in its own time."""
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+
+
+def count_queries(path: str, query: Mapping[str, str]) -> int:
+    """Statements of one request of the first admin, made in this process."""
+    admin = apps.get_model("accounts.User").objects.get(username="admin")
+    client = Client(HTTP_HOST="localhost")
+    client.force_login(admin)
+    client.get(path, query)
+    counted: list[str] = []
+
+    def count(execute: Any, sql: str, *rest: Any) -> Any:
+        counted.append(sql)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(count):
+        answer = client.get(path, query)
+    assert answer.status_code == 200, answer.content
+    return len(counted)
 
 
 def _make(model: str, /, **columns: Any) -> Any:

@@ -37,11 +37,20 @@ class Servers:
     database_url: str
     redis_url: str
     env: dict[str, str]
+    stack: ExitStack
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
         return self.address.url
+
+    def start(self, spec: ChildSpec) -> subprocess.Popen[bytes]:
+        """One more process, which ends with all."""
+        process = self.processes[spec.name] = start_child(spec)
+        mark = mark_of(process.pid, stop_signal=spec.stop_signal)
+        if mark is not None:
+            self.stack.callback(end_session, mark, grace_s=20.0)
+        return process
 
     def cpu_s(self) -> dict[str, float]:
         """Processor time so far of each server with all its processes; those that ended meanwhile do not count."""
@@ -91,8 +100,10 @@ def _pss_mib(pid: int) -> float:
 
 
 @contextmanager
-def servers(*, web_workers: int, threads: int, with_workers: bool) -> Iterator[Servers]:
-    """Databases with schema and first rows, then web and, if asked, workers and beat; all is deleted at the end."""
+def servers(*, web_workers: int = 0, threads: int = 4, with_workers: bool = False) -> Iterator[Servers]:
+    """Databases with schema and first rows, then so many web processes, and workers if asked; all is deleted at the end.
+    More can be started later, once there are rows to serve.
+    """
     with ExitStack() as stack:
         state = StateFolder(Path(tempfile.mkdtemp(prefix="headrace-bench-")))
         stack.callback(shutil.rmtree, state.root, ignore_errors=True)
@@ -101,35 +112,40 @@ def servers(*, web_workers: int, threads: int, with_workers: bool) -> Iterator[S
         state.secret(state.secret_key)
         postgres, valkey = Postgres(state, settings=DATABASE_SETTINGS), Valkey(state, port=free_port())
         address = Address(host="127.0.0.1", port=free_port())
-        found = Servers(state, address, postgres.url(), valkey.url(), {})
-        found.env = child_environment(
+        env = child_environment(
             state=state,
             address=address,
             database_url=postgres.url(),
             redis_url=valkey.url(),
             environ=_environment(),
         )
-        postgres.wait_ready(_run(stack, found, postgres.spec()))
-        valkey.wait_ready(_run(stack, found, valkey.spec()))
+        found = Servers(state, address, postgres.url(), valkey.url(), env, stack)
+        postgres.wait_ready(found.start(postgres.spec()))
+        valkey.wait_ready(found.start(valkey.spec()))
         found.manage("bootstrap", "--migrate")
-        yield from _serve(stack, found, web_workers=web_workers, threads=threads, with_workers=with_workers)
+        try:
+            if web_workers:
+                start_web(found, workers=web_workers, threads=threads)
+            if with_workers:
+                start_workers(found)
+            yield found
+        except BaseException:
+            for log in sorted(state.logs.glob("*.log")):
+                sys.stderr.write(f"== {log.name}\n{log.read_text(errors='replace')[-2000:]}\n")
+            raise
 
 
-def _serve(
-    stack: ExitStack, found: Servers, *, web_workers: int, threads: int, with_workers: bool
-) -> Iterator[Servers]:
-    _run(stack, found, web(found, workers=web_workers, threads=threads))
-    if with_workers:
-        upkeep = worker("upkeep,remote,replay", "--concurrency", "2")
-        _run(stack, found, child("worker-upkeep", upkeep, state=found.state, env=found.env))
-        _run(stack, found, child("beat", beat(found.state), state=found.state, env=found.env))
+def start_web(found: Servers, *, workers: int, threads: int) -> None:
+    """Returns once it answers."""
+    found.start(web(found, workers=workers, threads=threads))
     wait_until(lambda: _ready(found), within_s=START_S, what="the web processes")
-    try:
-        yield found
-    except BaseException:
-        for log in sorted(found.state.logs.glob("*.log")):
-            sys.stderr.write(f"== {log.name}\n{log.read_text(errors='replace')[-2000:]}\n")
-        raise
+
+
+def start_workers(found: Servers) -> None:
+    """The worker for telemetry and probes, and the beat."""
+    upkeep = worker("upkeep,remote,replay", "--concurrency", "2")
+    found.start(child("worker-upkeep", upkeep, state=found.state, env=found.env))
+    found.start(child("beat", beat(found.state), state=found.state, env=found.env))
 
 
 def web(found: Servers, *, workers: int, threads: int) -> ChildSpec:
@@ -147,15 +163,6 @@ def web(found: Servers, *, workers: int, threads: int) -> ChildSpec:
         "controlplane.wsgi:application",
     )
     return child("web", command, state=found.state, env=found.env)
-
-
-def _run(stack: ExitStack, found: Servers, spec: ChildSpec) -> subprocess.Popen[bytes]:
-    process = start_child(spec)
-    found.processes[spec.name] = process
-    mark = mark_of(process.pid, stop_signal=spec.stop_signal)
-    if mark is not None:
-        stack.callback(end_session, mark, grace_s=20.0)
-    return process
 
 
 def _ready(found: Servers) -> bool:

@@ -23,7 +23,7 @@ from bench import fleet
 from bench.agents import Agent, Orders
 from bench.data import at_least
 from bench.instance import CLONE
-from bench.servers import Servers, servers
+from bench.servers import Servers, servers, start_web, start_workers
 from bench.statistics import summary
 
 TARGET = {"rate": 1000, "p99_ms": 250, "visible_s": 5}
@@ -56,11 +56,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Latency counts from when a report was due, age at visibility from the server's receipt to the latest row."""
-    with servers(web_workers=options.web_workers, threads=options.threads, with_workers=True) as found:
+    with servers() as found:
         fleet.connect(found.env)
         nodes = fleet.make_nodes(options.nodes or options.rate * 10, sizes=(DEVICES,))
         placements = _make_tasks(nodes[: options.jobs])
+        start_web(found, workers=options.web_workers, threads=options.threads)
         _settle(nodes)
+        start_workers(found)
         orders = Orders(
             host=found.address.host, port=found.address.port, rate=options.rate, seconds=options.seconds,
             warm_up_s=options.warm_up, connections=options.connections, devices=DEVICES, nodes=nodes,
@@ -94,6 +96,7 @@ def _settle(nodes: list[int]) -> None:
     quiet = importlib.import_module("controlplane.agentapi.quiet")
     said = [quiet.said_digest(Agent(node, DEVICES).report()) for node in nodes]
     quiet.remember_all(nodes, said)
+    fleet.heard_just_now()
 
 
 def _send(orders: Orders) -> dict[str, Any]:
