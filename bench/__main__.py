@@ -15,6 +15,7 @@ BENCHMARKS = {
     "startup": "bench.startup",
     "start-latency": "bench.start_latency",
     "telemetry": "bench.telemetry",
+    "map": "bench.map",
     "chaos": "bench.chaos",
     "openb": "bench.openb",
     "engine-speed": "bench.engine_speed",

@@ -101,7 +101,7 @@ def _pss_mib(pid: int) -> float:
 
 @contextmanager
 def servers(*, web_workers: int = 0, threads: int = 4, with_workers: bool = False) -> Iterator[Servers]:
-    """Databases with schema and first rows, then so many web processes, and workers if asked; all is deleted at the end.
+    """Databases with schema and first rows, then web processes, and workers if asked; all is deleted at the end.
     More can be started later, once there are rows to serve.
     """
     with ExitStack() as stack:
