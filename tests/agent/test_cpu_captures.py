@@ -173,3 +173,10 @@ def test_paths_above_their_text_and_masks_are_read() -> None:
     assert [thread.max_mhz for thread in said.cpus if thread.id == 1] == [2500]
     masks = "CPU(s): 4\nOn-line CPU(s) mask: 0x5\nNUMA node0 CPU(s): 0xf\n"
     assert [node.cpus for node in cpu.parse(masks).numa] == [[0, 2]]
+
+
+def test_a_slot_below_bridges_is_the_last_of_its_path() -> None:
+    said = cpu.parse("/sys/devices/pci0000:c0/0000:c0:01.1/0000:c1:00.0/numa_node:3\n")
+    assert [(reading.facts.pci_bus_id, reading.facts.numa_node) for reading in said.readings] == [
+        ("0000:c1:00.0", 3)
+    ]

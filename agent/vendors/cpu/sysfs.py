@@ -16,7 +16,7 @@ _PAIR = re.compile(r"(\w+)=('[^']*'|\"[^\"]*\"|.*?)(?=\s+\w+=|\s+Node \d|\s*$)")
 _HEADED = re.compile(r"^\s*==> (\S+) <==\s*$")
 _CPU = re.compile(r"(?:^|/)cpu(\d{1,5})(?:/|\b)")
 _NODE = re.compile(r"(?:^|/)node(\d{1,4})(?:/|\b)")
-_BUS = re.compile(r"(?:^|/)((?:[0-9a-fA-F]{4,8}:)[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F])(?:/|\b)")
+_BUS = re.compile(r"(?:^|/)((?:[0-9a-fA-F]{4,8}:)[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F])(?=/|\b)")
 _MEMORY = re.compile(r"\bNode\s+(\d{1,4})\s+MemTotal:\s*(\d{1,15})\s*kB")
 _ACCELERATOR_NODE = re.compile(r"^\s*Node:\s*(\d{1,4})\s*$")
 _TOTAL = re.compile(r"^\s*MemTotal:\s*(\d{1,15})\s*kB")
@@ -86,9 +86,9 @@ class _Reader:
                 self._value(subject, name, value)
 
     def _value(self, subject: str, name: str, value: str) -> None:
-        cpu, node, bus = _CPU.search(subject), _NODE.search(subject), _BUS.search(subject)
-        if bus:
-            self.slots.setdefault(bus.group(1), {})[name] = value
+        cpu, node, buses = _CPU.search(subject), _NODE.search(subject), _BUS.findall(subject)
+        if buses:
+            self.slots.setdefault(buses[-1], {})[name] = value
             if name == "numa_status" and (told := _ACCELERATOR_NODE.match(value)):
                 self.host.node(int(told.group(1))).accelerator = True
         elif cpu:
@@ -165,7 +165,7 @@ def _path_value(line: str) -> tuple[str | None, dict[str, str]]:
     for end in _ends(line):
         path, value = line[:end], line[end + 1 :].strip()
         folder, _, name = path.rpartition("/")
-        if folder and re.fullmatch(r"[a-z_]\w*", name):
+        if folder and re.fullmatch(r"(?!pci[0-9a-f]{4})[a-z_]\w*", name):
             return folder, {name: value}
     folder, _, name = line.strip().rpartition("/")
     return (folder, {name: ""}) if folder and " " not in line else (None, {})
