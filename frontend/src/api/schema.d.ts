@@ -2039,7 +2039,7 @@ export interface components {
             since: string | null;
         };
         /** @enum {string} */
-        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "alert-handle" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "recording-read" | "recording-wish" | "what-if" | "cluster-pause";
+        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "alert-handle" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "metrics-read" | "recording-read" | "recording-wish" | "what-if" | "cluster-pause";
         /** @enum {string} */
         PhaseEnum: "assigned" | "preparing" | "running" | "checkpointing" | "stopping" | "released" | "lost";
         /** @description The request beside the free memory of the nearest node. */
@@ -2226,7 +2226,7 @@ export interface components {
         /** @enum {string} */
         ScopeEnum: "cluster" | "queue" | "node-set";
         /** @enum {string} */
-        ScopesEnum: "read" | "submit" | "write";
+        ScopesEnum: "read" | "submit" | "write" | "metrics";
         /** @description A statement as code, numbers, and text in the caller's language. */
         Sentence: {
             code: string;
