@@ -7,7 +7,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -28,6 +28,7 @@ from agent.protocol import (
     EnrolRequest,
     Facts,
     NodeSample,
+    Partition,
 )
 from agent.runners.simulated import SimRunner, Timetable
 from agent.simulation_facts import node_facts, sim_machine_id
@@ -73,6 +74,7 @@ class SimCollector:
         for device in self.facts().devices:
             name, fault = device.uuid or "", faults.get(device.index)
             samples.append(self._sample(device, jobs))
+            samples += [_slice_sample(part, jobs) for part in device.partitions]
             result = fault.result if fault else CheckResult.OK
             checks.append(Check(name, result, fault.code if fault else "", "simulated" if fault else ""))
         used_milli = sum(900 * len(job.cpus) for job in jobs)
@@ -95,20 +97,37 @@ class SimCollector:
     def _sample(self, device: DeviceFacts, jobs: list[Assignment]) -> DeviceSample:
         shape = self._node.devices
         assert shape is not None
-        share, memory_mib = 0.0, 3
-        for job in jobs:
-            for booked in job.devices:
-                if booked.uuid == device.uuid:
-                    share += booked.compute_milli / 1000 * busy_share(job.job, time.monotonic())
-                    memory_mib += booked.memory_mib * 85 // 100
-        share = min(1.0, share)
+        parts = {part.uuid: (part.compute_milli or 1000) / 1000 for part in device.partitions}
+        share, memory_mib = _use(parts | {device.uuid: 1.0}, jobs)
         return DeviceSample(
             device=device.uuid or "",
-            memory_used_mib=min(memory_mib, shape.memory_mib),
+            memory_used_mib=min(3 + memory_mib, shape.memory_mib),
             utilization_pct=round(share * 100),
             temperature_c=round(31 + 42 * share),
             power_mw=round(1000 * (shape.idle_w + share * (shape.power_limit_w - shape.idle_w) * 0.9)),
         )
+
+
+def _slice_sample(part: Partition, jobs: list[Assignment]) -> DeviceSample:
+    share, memory_mib = _use({part.uuid: 1.0}, jobs)
+    limit_mib = part.memory_total_mib
+    return DeviceSample(
+        device=part.uuid or "",
+        memory_used_mib=memory_mib if limit_mib is None else min(memory_mib, limit_mib),
+        utilization_pct=round(share * 100),
+    )
+
+
+def _use(weights: Mapping[str | None, float], jobs: list[Assignment]) -> tuple[float, int]:
+    """How busy jobs keep a device, and MiB in use; `weights` are what its parts (by uuid) count of the whole."""
+    share, memory_mib = 0.0, 0
+    for job in jobs:
+        for booked in job.devices:
+            weight = weights.get(booked.uuid)
+            if weight is not None:
+                share += weight * booked.compute_milli / 1000 * busy_share(job.job, time.monotonic())
+                memory_mib += booked.memory_mib * 85 // 100
+    return min(1.0, share), memory_mib
 
 
 class Simulation:

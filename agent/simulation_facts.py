@@ -6,8 +6,8 @@ import hashlib
 import itertools
 
 import agent
-from agent.protocol import Cpu, DeviceFacts, Facts, Link, Numa, Runtime, Vendor
-from agent.simulation_spec import SimDevices, SimNode
+from agent.protocol import Cpu, DeviceFacts, Facts, Link, Numa, Partition, Runtime, Vendor
+from agent.simulation_spec import SimDevices, SimNode, SimSlice
 
 
 def sim_machine_id(seed: int, name: str) -> str:
@@ -81,12 +81,12 @@ def _devices(shape: SimDevices, node: SimNode, machine_id: str) -> list[DeviceFa
     for index in range(shape.count):
         place = index * count // shape.count
         digest = hashlib.sha256(f"{machine_id} {index}".encode()).hexdigest()
-        prefix = "GPU-" if shape.vendor is Vendor.NVIDIA else ""
+        nvidia = shape.vendor is Vendor.NVIDIA
         found.append(
             DeviceFacts(
                 vendor=shape.vendor,
                 index=index,
-                uuid=f"{prefix}{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}",
+                uuid=_uuid("GPU-" if nvidia else "", digest),
                 pci_bus_id=f"0000:{0x10 + index * 0x10:02x}:00.0",
                 model=shape.model,
                 memory_total_mib=shape.memory_mib,
@@ -96,9 +96,30 @@ def _devices(shape: SimDevices, node: SimNode, machine_id: str) -> list[DeviceFa
                 cpu_affinity=numa[place].cpus,
                 driver_version=shape.driver_version,
                 power_limit_w=shape.power_limit_w,
+                partitions=[
+                    _partition(part, number, "MIG-" if nvidia else "vnpu-", digest)
+                    for number, part in enumerate(shape.slices)
+                ],
             )
         )
     return found
+
+
+def _partition(part: SimSlice, number: int, prefix: str, device: str) -> Partition:
+    """Cut alike again, a device has the same slices again."""
+    digest = hashlib.sha256(f"{device} {number} {part.name}".encode()).hexdigest()
+    return Partition(
+        name=part.name,
+        uuid=_uuid(prefix, digest),
+        memory_total_mib=part.memory_mib,
+        instance=number + 1,
+        compute_milli=part.compute_milli,
+        memory_group=part.memory_group,
+    )
+
+
+def _uuid(prefix: str, digest: str) -> str:
+    return f"{prefix}{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}"
 
 
 def _links(shape: SimDevices, node: SimNode) -> list[Link]:

@@ -20,8 +20,19 @@ class SimFault(msgspec.Struct, frozen=True):
     vanish: bool = False
 
 
+class SimSlice(msgspec.Struct, frozen=True):
+    """One hardware slice into which every accelerator of a node is cut."""
+
+    name: str
+    memory_mib: int
+    compute_milli: int | None = None
+    memory_group: int | None = None
+
+
 class SimDevices(msgspec.Struct, frozen=True):
-    """Equal accelerators of one node. `link` joins devices of one group of `link_group`, PCIe paths join the rest."""
+    """Equal accelerators of one node, each cut into `slices`. `link` joins devices of one group of `link_group`, PCIe
+    paths join the rest.
+    """
 
     vendor: Vendor
     model: str
@@ -35,6 +46,7 @@ class SimDevices(msgspec.Struct, frozen=True):
     link_lanes: int | None = None
     link_group: int = 8
     driver_version: str = "sim"
+    slices: list[SimSlice] = []
 
 
 class SimNode(msgspec.Struct, frozen=True):

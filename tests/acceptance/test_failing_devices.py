@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from agent.protocol import CheckResult
-from agent.simulation_spec import T4, XEON, SimFault, SimNode, SimSpec
+from agent.simulation_spec import T4, XEON, SimFault, SimNode, SimSlice, SimSpec
 from bench.instance import Instance, clean_environment
 from tests.acceptance.conftest import eventually
 from tests.acceptance.simulated import SimulatedNode, enrolment_token
@@ -52,6 +52,7 @@ class Frail:
     """A simulated node of two devices whose agent may be started again with other faults."""
 
     node: SimulatedNode
+    slices: list[SimSlice] = field(default_factory=list)
     agent: subprocess.Popen[bytes] | None = field(default=None)
 
     def start(self, *faults: SimFault) -> None:
@@ -59,7 +60,7 @@ class Frail:
         folder.mkdir(exist_ok=True)
         shape = {"name": self.node.name, "memory_mib": 64_000, "numa_per_socket": 1, **XEON}
         plain = msgspec.convert(shape | {"labels": self.node.labels}, SimNode)
-        devices = msgspec.structs.replace(T4, count=2)
+        devices = msgspec.structs.replace(T4, count=2, slices=self.slices)
         sick = msgspec.structs.replace(plain, devices=devices, faults=list(faults))
         (folder / "spec.json").write_bytes(msgspec.json.encode(SimSpec(nodes=[sick])))
         if self.node.number is None:
@@ -89,8 +90,8 @@ class Frail:
     def becomes(self, *healths: str) -> None:
         eventually(lambda: self.healths() == list(healths), what=f"{healths}, now {self.healths()}")
 
-    def submit(self) -> int:
-        resources = {"devices": 1}
+    def submit(self, **more: Any) -> int:
+        resources = {"devices": 1, **more}
         spec = {"queue": "training", "command": ["sleep", "3600"], "resources": resources}
         return int(self.node.live.client.submit({**spec, "node_labels": self.node.labels})["id"])
 
@@ -229,3 +230,26 @@ def test_a_drained_node_is_emptied_by_its_deadline(frail: Frail) -> None:
     eventually(lambda: frail.node.state == "maintenance", what="it to be empty")
     assert {"draining", "drained"} <= set(frail.events(job))
     assert frail.node.live.client.job(job)["status"] == "pending"
+
+
+def test_slices_run_jobs_and_are_missed_when_cut_anew(frail: Frail) -> None:
+    frail.slices = [SimSlice("1g.7gb", 7168, 500), SimSlice("1g.7gb", 7168, 500)]
+    frail.restart()
+    eventually(lambda: frail.healths() == ["healthy"] * 6, what="two devices and their four slices")
+    job = frail.submit(device_models=["t4-mig"])
+    eventually(lambda: frail.node.live.client.job(job)["status"] == "running", what="the job to run")
+
+    def held() -> list[dict[str, Any]]:
+        return [d for d in frail.devices if job in [one["job"] for one in d["placements"]]]
+
+    (part,) = held()
+    assert part["parent"] is not None and part["uuid"].startswith("MIG-")
+    eventually(lambda: (held()[0]["reading"] or {}).get("memory_used_mib"), what="a reading of the slice")
+    frail.slices = [SimSlice("2g.14gb", 14336, 1000)]
+    frail.restart()
+    eventually(lambda: held()[0]["health"] == "missing", what="the slice to be missed")
+    eventually(lambda: "device-missing" in frail.events(job), what="its owner to be told")
+    assert held()[0]["id"] == part["id"] and frail.node.live.client.job(job)["status"] == "running"
+    waiting = frail.submit(device_models=["nvidia-t4"])
+    eventually(lambda: frail.node.live.client.job(waiting)["reason"], what="a reason to wait")
+    assert frail.node.live.client.job(waiting)["status"] == "pending"

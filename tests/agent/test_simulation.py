@@ -6,13 +6,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.protocol import AssignedDevice, CheckResult, TaskPhase, Vendor
 from agent.runners.simulated import exit_code, job_seconds
 from agent.simulation import SimCollector, Simulation
 from agent.simulation_facts import node_facts
-from agent.simulation_spec import SimFault, SimNode, SimSpec, mixed_cluster
+from agent.simulation_spec import SimFault, SimNode, SimSlice, SimSpec, mixed_cluster
 from tests.agent.server import ControlPlane, assignment, eventually
 
 NODES = {node.name: node for node in mixed_cluster().nodes}
@@ -106,3 +107,23 @@ def test_a_simulated_job_runs_logs_and_ends_with_its_code(server: ControlPlane, 
     eventually(lambda: b"simulated" in server.log(1) and b"ended" in server.log(1))
     server.want()
     eventually(lambda: not server.reports[-1].tasks)
+
+
+def test_devices_that_are_cut_into_slices_tell_of_each_and_of_the_whole() -> None:
+    node = NODES["a100-01"]
+    assert node.devices is not None
+    parts = [SimSlice("3g.40gb", 40_192, 429), SimSlice("4g.40gb", 40_192, 571)]
+    cut = msgspec.structs.replace(node, devices=msgspec.structs.replace(node.devices, slices=parts))
+    device = node_facts(cut, "m").devices[0]
+    first, second = device.partitions
+    assert (first.instance, first.compute_milli, first.memory_total_mib) == (1, 429, 40_192)
+    assert len({first.uuid, second.uuid, device.uuid}) == 3 and (first.uuid or "").startswith("MIG-")
+    assert node_facts(cut, "m").devices[0] == device
+    held = AssignedDevice(Vendor.NVIDIA, 1, first.uuid, None, 20_000, 1000)
+    job = msgspec.structs.replace(assignment(1, "sleep", "60"), devices=[held])
+    readings = collector(cut, job).take()
+    assert readings is not None
+    samples = {sample.device: sample for sample in readings.samples}
+    a, b, whole = (samples[uuid or ""] for uuid in (first.uuid, second.uuid, device.uuid))
+    assert (a.memory_used_mib, b.memory_used_mib, whole.memory_used_mib) == (17_000, 0, 17_003)
+    assert 0 < (whole.utilization_pct or 0) < (a.utilization_pct or 0) and b.utilization_pct == 0
