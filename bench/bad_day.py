@@ -9,6 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from bench.bad_day_cycle import measure
 from bench.data import at_least, show_progress
 from bench.engine_speed import SHAPES
 from bench.machine import peak_mib
@@ -50,6 +51,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--shapes", type=at_least(1), default=500, help="different requests that cannot start (default 500)"
     )
     parser.add_argument(
+        "--cycle", action="store_true", help="through a real cycle and PostgreSQL, too (minutes to set up)"
+    )
+    parser.add_argument(
         "--preset", choices=sorted(PRESETS), default="sample", help="weights (default sample)"
     )
 
@@ -77,7 +81,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "first_look": first.figures(),
         "second_look": again.figures(),
         "peak_memory_mib": peak_mib(),
+        "cycles": _cycles(options) if options.cycle else None,
     }
+
+
+def _cycles(options: argparse.Namespace) -> dict[str, Any]:
+    return measure(nodes=options.nodes, jobs=options.jobs, runnable=options.runnable, shapes=options.shapes)
 
 
 class Look:
