@@ -12,6 +12,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
 
+from controlplane.alerts.models import Alert, Severity
+from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
 from controlplane.policy.active import active_policy
@@ -27,6 +29,7 @@ from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
 
 DEVICE_FAILED = "device-failed"
 DRAINED = "drained"
+OVERBOOKED = "device-overbooked"
 # Why the server stopped a placement, as the ending that its job then has.
 ENDINGS: Mapping[str, Ending] = {DEVICE_FAILED: Ending.DEVICE_FAILED, DRAINED: Ending.DRAINED}
 MOVABLE = tuple(phase for phase in LIVE_PHASES if phase != Phase.STOPPING)
@@ -120,12 +123,27 @@ def tell_of_missing() -> None:
 
 
 def tell_of_shrunken() -> None:
-    """Each owner reads once of a device that has less memory than is booked of it."""
+    """Each owner reads once of a device that has less memory than is booked of it, and operators as long as it has."""
     booked = Slice.objects.filter(device=OuterRef("device")).order_by().values("device")
     rows = Slice.objects.annotate(booked_mib=Subquery(booked.annotate(mib=Sum("memory_mib")).values("mib")))
     shrunken = rows.filter(placement__phase__in=MOVABLE, booked_mib__gt=F("device__memory_total_mib"))
-    for part in shrunken.select_related("placement__job", "device__node").order_by("pk"):
+    found = list(shrunken.select_related("placement__job", "device__node").order_by("pk"))
+    for part in found:
         _tell(part, "device-shrank", {"memory_mib": part.device.memory_total_mib})
+    _alert_of_shrunken({str(part.device_id): part for part in found})
+
+
+def _alert_of_shrunken(found: Mapping[str, Slice]) -> None:
+    for device, part in found.items():
+        details = {
+            "node": part.device.node_id,
+            "index": part.device.index,
+            "memory_mib": part.device.memory_total_mib,
+        }
+        raise_alert(OVERBOOKED, Severity.WARNING, subject_type="device", subject_id=device, details=details)
+    past = Alert.objects.filter(code=OVERBOOKED, cleared_at=None).exclude(subject_id__in=found)
+    for device in past.values_list("subject_id", flat=True):
+        clear_alert(OVERBOOKED, subject_type="device", subject_id=device)
 
 
 def _tell(part: Slice, code: str, more: Mapping[str, Any]) -> None:

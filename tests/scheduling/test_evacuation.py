@@ -8,6 +8,7 @@ import pytest
 import time_machine
 
 from agent.protocol import Check, CheckResult, ExitReason, TaskPhase, Want
+from controlplane.alerts.models import Alert
 from controlplane.base import clock
 from controlplane.base.problems import Problem
 from inventory.device_health import observe_checks
@@ -211,15 +212,20 @@ def test_a_missing_device_that_its_agent_calls_lost_is_one_that_failed(user, nod
 
 def test_a_device_that_shrank_below_its_bookings_is_told_once_and_takes_no_more(user, node):
     """C37: less capacity than is booked is no negative number, and nothing more is placed."""
-    job, _placement, _device = running(user, node)
+    job, _placement, device = running(user, node)
     Device.objects.update(memory_total_mib=1024)
     look_around()
     look_around()
     assert told(job).count("device-shrank") == 1
     assert "only 1024 MiB" in event_text(JobEvent.objects.get(code="device-shrank"))
+    alert = Alert.objects.get(code="device-overbooked", cleared_at=None)
+    assert (alert.subject_id, alert.details["memory_mib"]) == (str(device.pk), 1024)
     make.make_job(user, resources={"device_memory": "2Gi", "shareable": True})
     make.run_cycle()
     assert Slice.objects.count() == 1
+    Device.objects.update(memory_total_mib=40960)
+    look_around()
+    assert not Alert.objects.filter(code="device-overbooked", cleared_at=None).exists()
 
 
 def test_an_emptied_node_is_in_maintenance_once_nothing_runs_there(user, node):

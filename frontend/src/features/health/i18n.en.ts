@@ -63,5 +63,6 @@ export default {
     "mass-silence": "Many nodes fell silent together; their silence does not count.",
     "restored-backup": "The node last obeyed a newer plan than this server has, as after a restored backup. It changes nothing until an admin lets it obey.",
     "device-flapping": "Left good health {{times}} times in a short while.",
+    "device-overbooked": "Has only {{memory_mib}} MiB now, less than is booked of it; takes no more jobs.",
   },
 };

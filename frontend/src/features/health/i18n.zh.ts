@@ -60,5 +60,6 @@ export default {
     "mass-silence": "许多节点同时沉默，其沉默时间不计。",
     "restored-backup": "该节点上次执行的计划比此服务器的更新（例如恢复备份之后）。在管理员准许之前，它不做任何改变。",
     "device-flapping": "短时间内 {{times}} 次离开正常状态。",
+    "device-overbooked": "现在只有 {{memory_mib}} MiB，少于已预订的量；不再接受新作业。",
   },
 };
