@@ -18,16 +18,6 @@ def bearer(request: HttpRequest) -> str:
     return token.strip()
 
 
-# Hashes of tokens that were good at some time in this process: who sends one is listened to before it is judged.
-_MOST_KNOWN = 100_000
-_known: set[str] = set()
-
-
-def is_known(token_hash: str) -> bool:
-    """Whether this token was good before, which says nothing of whether it is now."""
-    return token_hash in _known
-
-
 def hash_of(request: HttpRequest) -> str:
     """The hash of the token of this request; 401 without one."""
     return digest(bearer(request))
@@ -49,7 +39,4 @@ def node_of(request: HttpRequest) -> Node:
         raise Problem(
             401, "node-token-revoked", message=_("This node token was revoked. Enrol the node again.")
         )
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    _known.add(credential.token_hash)
     return credential.node

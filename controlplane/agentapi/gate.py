@@ -21,7 +21,7 @@ from agent import protocol
 from agent.protocol import Report
 from controlplane.accounts.audit import client_address
 from controlplane.agentapi import bodies, limits, quiet
-from controlplane.agentapi.auth import hash_of, is_known
+from controlplane.agentapi.auth import hash_of
 from controlplane.agentapi.reply import quiet_reply
 from controlplane.base import clock
 from controlplane.base.problems import Problem
@@ -62,8 +62,6 @@ def _answer(environ: Environ) -> bytes | None:
     request = WSGIRequest(environ)
     try:
         token_hash = hash_of(request)
-        if not is_known(token_hash):
-            return None
         report = _read(environ, request)
     except Problem:
         return None
@@ -77,7 +75,9 @@ def _answer(environ: Environ) -> bytes | None:
 
 
 def _read(environ: Environ, request: WSGIRequest) -> Report | None:
-    """The report, the input rewound; None for a body that is larger than a report without facts ever is."""
+    """The report, the input rewound; None for a body that is larger than a report without facts ever is, and than
+    anybody may send before it is known who it is.
+    """
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length.isdigit() or int(length) > bodies.ENROL_LIMIT:
         return None

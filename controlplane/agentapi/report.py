@@ -13,7 +13,7 @@ from agent.protocol import Reply, Report
 from controlplane.accounts.audit import client_address
 from controlplane.agentapi import bodies, limits
 from controlplane.agentapi.answers import agent_view, message
-from controlplane.agentapi.auth import hash_of, is_known, node_of
+from controlplane.agentapi.auth import hash_of, node_of
 from controlplane.agentapi.quiet import note, remember, standing_of
 from controlplane.agentapi.reply import build_reply, quiet_reply
 from controlplane.base import clock
@@ -42,16 +42,15 @@ class _Arrival:
 def report_view(request: HttpRequest) -> HttpResponse:
     """One report."""
     received_at = clock.now()
-    token_hash = hash_of(request)
-    claimed = None if is_known(token_hash) else node_of(request)
+    claimed = node_of(request)
     report = bodies.decode(bodies.read_bytes(request, limit=bodies.REPORT_LIMIT), Report)
     limits.check_report(report)
     address = client_address(request)
-    if quiet := note(token_hash, report, at=received_at, address=address):
+    if quiet := note(hash_of(request), report, at=received_at, address=address):
         streams.push(quiet.node_id, clock.to_ms(received_at), report.node, report.samples)
         return message(quiet_reply(quiet, received_at=received_at))
     arrival = _Arrival(received_at, address, active_policy().health)
-    return message(_take_note(claimed or node_of(request), report, arrival))
+    return message(_take_note(claimed, report, arrival))
 
 
 def _take_note(claimed: Node, report: Report, arrival: _Arrival) -> Reply:
