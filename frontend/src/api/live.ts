@@ -5,6 +5,8 @@ import { type Hint, staleKeys } from "./keys";
 export type LinkState = "connecting" | "live" | "lost";
 
 const GATHER_MS = 200;
+/** The first hint after a quiet time waits only for those that come with it. */
+const TOGETHER_MS = 30;
 const POLL_MS = 10_000;
 const SLOW_POLL_TICKS = 6;
 const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000];
@@ -16,6 +18,7 @@ export class LiveLink {
   private socket: WebSocket | null = null;
   private timers: ReturnType<typeof setTimeout>[] = [];
   private gatherTimer: ReturnType<typeof setTimeout> | null = null;
+  private flushedAt = 0;
   private attempts = 0;
   private ticks = 0;
   private stopped = true;
@@ -74,11 +77,13 @@ export class LiveLink {
 
   private hear(text: string): void {
     for (const key of hintKeys(text)) this.gathered.set(JSON.stringify(key), key);
-    this.gatherTimer ??= setTimeout(() => this.flush(), GATHER_MS);
+    const wait = Math.max(TOGETHER_MS, this.flushedAt + GATHER_MS - Date.now());
+    this.gatherTimer ??= setTimeout(() => this.flush(), wait);
   }
 
   private flush(): void {
     this.gatherTimer = null;
+    this.flushedAt = Date.now();
     const old = [...this.gathered.values()];
     this.gathered.clear();
     for (const queryKey of old) void this.queries.invalidateQueries({ queryKey });

@@ -1,6 +1,7 @@
 // Every address of the console. Pages load when first opened; signed-out people go to the sign-in page and come back.
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import type { QueryClient } from "@tanstack/react-query";
+import { mapQuery } from "@/api/queries";
 import { isSignedOut, meQuery } from "@/api/session";
 import { readJobSearch } from "@/features/jobs/search";
 import { readWhatIfSearch } from "@/features/whatif/edits";
@@ -38,7 +39,15 @@ const textSearch = (search: Record<string, unknown>): Record<string, string | un
   Object.fromEntries(Object.entries(search).map(([key, value]) => [key, value == null ? undefined : String(value)]));
 
 const overview = createRoute({ getParentRoute: parent, path: "/", component: lazyRouteComponent(() => import("@/features/overview/OverviewPage"), "OverviewPage") });
-const map = createRoute({ getParentRoute: parent, path: "/map", validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/map/MapPage"), "MapPage") });
+const map = createRoute({
+  getParentRoute: parent,
+  path: "/map",
+  validateSearch: textSearch,
+  // The document is read while the page's code loads; the page tells of errors.
+  loader: ({ context }) => { void context.queries.prefetchQuery(mapQuery); },
+  shouldReload: false,
+  component: lazyRouteComponent(() => import("@/features/map/MapPage"), "MapPage"),
+});
 const jobs = createRoute({ getParentRoute: parent, path: "/jobs", validateSearch: readJobSearch, component: lazyRouteComponent(() => import("@/features/jobs/JobsPage"), "JobsPage") });
 const submit = createRoute({
   getParentRoute: parent,

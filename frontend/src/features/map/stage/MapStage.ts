@@ -49,6 +49,9 @@ export interface StageEvents {
   readonly onView: (view: StageView) => void;
 }
 
+/** What has to be drawn again, each with all before it: marks, some tiles, the view over the same tiles, everything. */
+const DIRT = ["none", "overlay", "changed", "moved", "all"] as const;
+type Dirt = (typeof DIRT)[number];
 const REST_MS = 250;
 /** From the corner of the canvas to the tile that the keyboard takes first, in px. */
 const FIRST_TILE_PX = 32;
@@ -67,7 +70,7 @@ export class MapStage {
   /** Where the keyboard left the map; it comes back there. */
   private lastFocused: number | null = null;
   private isFollowing = true;
-  private dirty: "none" | "overlay" | "changed" | "all" = "none";
+  private dirty: Dirt = "none";
   private changed: MapNode[] = [];
   private frame: number | null = null;
   private rest: ReturnType<typeof setTimeout> | null = null;
@@ -210,7 +213,7 @@ export class MapStage {
 
   private move(camera: Camera, report = true): void {
     this.camera = camera;
-    this.invalidate("all");
+    this.invalidate("moved");
     if (!report) return;
     this.isFollowing = isHome(camera, this.layout);
     if (this.rest !== null) clearTimeout(this.rest);
@@ -225,9 +228,8 @@ export class MapStage {
     return { zoom: this.camera.zoom, nodeId: nodeAtAnchor(this.tiles, this.camera, this.size) };
   }
 
-  private invalidate(what: "overlay" | "changed" | "all"): void {
-    const order = ["none", "overlay", "changed", "all"];
-    if (order.indexOf(what) > order.indexOf(this.dirty)) this.dirty = what;
+  private invalidate(what: Dirt): void {
+    if (DIRT.indexOf(what) > DIRT.indexOf(this.dirty)) this.dirty = what;
     this.frame ??= requestAnimationFrame(() => {
       this.draw();
     });
@@ -251,9 +253,10 @@ export class MapStage {
     this.changed = [];
     const base = this.scene(this.canvases.base);
     if (!base) return;
-    if (what === "all") drawMap(base, this.layout);
+    if (what === "all" || what === "moved") drawMap(base, this.layout);
     if (what === "changed") drawChanged(base, this.layout, changed, this.tiles);
-    if (what !== "overlay") this.drawMini();
+    if (what === "all" || changed.length > 0) this.drawMini();
+    else if (what === "moved") this.events.onFrame(miniFrame(this.layout, this.camera, this.size));
     this.drawMarks();
   }
 
