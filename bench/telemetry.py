@@ -22,14 +22,16 @@ import psycopg
 from bench import fleet
 from bench.agents import Agent, Orders
 from bench.data import at_least
-from bench.instance import CLONE
-from bench.servers import Servers, servers, start_web, start_workers
+from bench.instance import CLONE, wait_until
+from bench.servers import START_S, Servers, servers, start_web, start_workers
 from bench.statistics import summary
 
 TARGET = {"rate": 1000, "p99_ms": 250, "visible_s": 5}
 DEVICES = 8
 WATCHED_NODES = 200
 WATCH_EVERY_S = 0.1
+# Nodes that report before the others do.
+FIRST = 200
 SETTLE_S = 15.0
 # How far a confirmed phase must have come in the database.
 RANK = {"assigned": 0, "preparing": 1, "running": 2, "stopping": 4, "released": 5}
@@ -58,16 +60,18 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Latency counts from when a report was due, age at visibility from the server's receipt to the latest row."""
     with servers() as found:
         fleet.connect(found.env)
-        nodes = fleet.make_nodes(options.nodes or options.rate * 10, sizes=(DEVICES,))
+        everybody = fleet.make_nodes((options.nodes or options.rate * 10) + FIRST, sizes=(DEVICES,))
+        nodes, first = everybody[:-FIRST], everybody[-FIRST:]
         placements = _make_tasks(nodes[: options.jobs])
-        start_web(found, workers=options.web_workers, threads=options.threads)
-        _settle(nodes)
-        start_workers(found)
         orders = Orders(
             host=found.address.host, port=found.address.port, rate=options.rate, seconds=options.seconds,
             warm_up_s=options.warm_up, connections=options.connections, devices=DEVICES, nodes=nodes,
             placements=[(node, placement, number + 1) for number, (node, placement) in enumerate(placements.items())],
         )  # fmt: skip
+        start_web(found, workers=options.web_workers, threads=options.threads)
+        start_workers(found)
+        _wake_up(found, orders, first)
+        _settle(nodes)
         sys.stderr.write(f"{len(nodes)} nodes; {options.rate} reports/s for {options.seconds} s\n")
         with _watched(found, nodes) as ages_s:
             load0, cpu0 = os.getloadavg()[0], found.cpu_s()
@@ -91,12 +95,23 @@ def _make_tasks(nodes: list[int]) -> dict[int, int]:
     return fleet.make_placements(nodes, first_job=first)
 
 
+def _wake_up(found: Servers, orders: Orders, nodes: list[int]) -> None:
+    """Some reports of other nodes, until they are stored: every process has then loaded what it needs."""
+    few = msgspec.structs.replace(orders, rate=FIRST // 4, seconds=4, warm_up_s=0, nodes=nodes, placements=[])
+    _send(few)
+    with psycopg.connect(found.database_url, autocommit=True) as connection:
+        stored = "SELECT count(*) FROM inventory_nodereading"
+        wait_until(
+            lambda: connection.execute(stored).fetchone() != (0,), within_s=START_S, what="the first flush"
+        )
+
+
 def _settle(nodes: list[int]) -> None:
     """As after some reports of each node, which taking in 10,000 first ones here would take minutes for."""
     quiet = importlib.import_module("controlplane.agentapi.quiet")
     said = [quiet.said_digest(Agent(node, DEVICES).report()) for node in nodes]
-    quiet.remember_all(nodes, said)
     fleet.heard_just_now()
+    quiet.remember_all(nodes, said)
 
 
 def _send(orders: Orders) -> dict[str, Any]:
