@@ -17,9 +17,11 @@ import { Known, None, Unknown } from "@/ui/Words";
 import { CouldRun } from "./CouldRun";
 import { DeviceActions } from "./DeviceActions";
 import { DeviceReadings } from "./DeviceReadings";
+import { HealthHistory } from "./HealthHistory";
 import { LinksPicture, linkWords } from "./LinksPicture";
 import { memoryGate } from "./pure/level";
 import { bestLink, linkFact } from "./pure/links";
+import { Partitions, SliceOf, slicesOf } from "./Partitions";
 
 const MIB_PER_GIB = 1024;
 
@@ -45,10 +47,12 @@ function DeviceFacts({ device }: { device: Device }) {
   return (
     <>
       <StateLine device={device} nodeState={node.data?.state ?? null} />
+      <PartitionsSection device={device} node={node.data} />
       <MemorySection device={device} />
       <ReadingsSection device={device} />
       <LinksSection device={device} node={node} />
       <HealthSection device={device} />
+      <HistorySection device={device} />
       <JobsOnIt device={device} />
       <CouldRun device={device} />
       <HardwareSection device={device} />
@@ -78,6 +82,7 @@ function StateLine({ device, nodeState }: { device: Device; nodeState: NodeState
   return (
     <div className="sheetstate">
       <StateWord state={device.health} />
+      {device.flapping ? <span className="tag sig">{t("devices.flapping")}</span> : null}
       <span className="sm mut">{[since, note].filter((part) => part !== "").join("; ")}</span>
     </div>
   );
@@ -101,6 +106,19 @@ function MemorySection({ device }: { device: Device }) {
   );
 }
 
+function PartitionsSection({ device, node }: { device: Device; node: NodeDetail | undefined }) {
+  const { t } = useTranslation();
+  if (!node) return null;
+  if (device.parent !== null) return <SliceOf device={device} node={node} />;
+  const slices = slicesOf(device, node.devices);
+  return slices.length === 0 ? null : <SheetSection title={t("devices.slices")} note={count(slices.length)}><Partitions slices={slices} node={node} /></SheetSection>;
+}
+
+function HistorySection({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  return <SheetSection title={t("devices.history")}><HealthHistory key={device.id} id={device.id} /></SheetSection>;
+}
+
 function ReadingsSection({ device }: { device: Device }) {
   const { t } = useTranslation();
   return <SheetSection title={t("devices.readings")}><DeviceReadings device={device} /></SheetSection>;
@@ -108,11 +126,12 @@ function ReadingsSection({ device }: { device: Device }) {
 
 function LinksSection({ device, node }: { device: Device; node: UseQueryResult<NodeDetail> }) {
   const { t } = useTranslation();
-  const best = node.data ? bestLink(device.id, node.data.links) : null;
+  const whole = device.parent ?? device.id;
+  const best = node.data ? bestLink(whole, node.data.links) : null;
   const note = best ? linkWords(linkFact(best)) : node.data ? t("devices.noLinks") : null;
   return (
     <SheetSection title={t("devices.links")} note={note}>
-      {node.data ? <LinksPicture node={node.data} own={device.id} /> : <Loading what={t("devices.readingNode")} />}
+      {node.data ? <LinksPicture node={node.data} own={whole} /> : <Loading what={t("devices.readingNode")} />}
     </SheetSection>
   );
 }

@@ -175,12 +175,13 @@ export function LinksPicture({ node, own }: { node: NodeDetail; own: number | nu
   const { t } = useTranslation();
   const [ref, room] = useWidth<HTMLDivElement>(390);
   const width = Math.min(MOST_PX, room);
-  const numa = numaSlots(node.devices, node.numa);
+  const wholes = node.devices.filter((device) => device.parent === null);
+  const numa = numaSlots(wholes, node.numa);
   const slots = placeSlots(numa, width, numa.length > MANY_SLOTS ? 8 : 16);
   const isShort = !wordsFit(slots, t);
   const devices = slots.flatMap((slot) => slot.devices);
   const direct = node.links.filter((link) => !isPcie(link.kind));
-  const hub = commonSwitch(node.devices, node.links);
+  const hub = commonSwitch(wholes, node.links);
   const least = Math.min(...slots.map((slot) => slot.width / Math.max(1, slot.devices.length)));
   const vessel = Math.max(4, Math.min(VESSEL.width, least - 4));
   const best = own === null ? null : bestLink(own, node.links);

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { nodeAction, type NodeAction } from "@/api/actions";
+import { drainNode } from "@/api/inventory";
 import { keys } from "@/api/keys";
 import { meQuery } from "@/api/session";
 import type { NodeDetail, NodeState } from "@/api/types";
@@ -14,7 +15,7 @@ const OFFERED: Record<NodeState, readonly NodeAction[]> = {
   enrolled: [],
   ready: ["cordon", "drain", "maintenance"],
   cordoned: ["uncordon", "drain", "maintenance"],
-  draining: ["uncordon", "maintenance"],
+  draining: ["uncordon", "drain", "maintenance"],
   maintenance: ["uncordon"],
   silent: ["cordon", "maintenance"],
   lost: ["cordon", "maintenance"],
@@ -33,8 +34,10 @@ export function NodeActions({ node }: { node: NodeDetail }) {
   const [asked, setAsked] = useState<NodeAction | null>(null);
   const may = me.data?.permissions.includes("node-operate") ?? false;
   const path = `/api/v1/nodes/${String(node.id)}`;
+  const [deadline, setDeadline] = useState("");
   const act = async (action: NodeAction, reason: string): Promise<void> => {
-    await nodeAction(node.id, action, reason);
+    if (action === "drain") await drainNode(node.id, { reason, deadline: deadline === "" ? null : new Date(deadline).toISOString() });
+    else await nodeAction(node.id, action, reason);
     await Promise.all([keys.node(node.id), keys.map, keys.nodes()].map((queryKey) => client.invalidateQueries({ queryKey })));
   };
   return (
@@ -51,6 +54,13 @@ export function NodeActions({ node }: { node: NodeDetail }) {
           onConfirm={(reason) => act(asked, reason)} call={`POST ${path}/${asked}`}
         >
           <p>{t(`nodes.effect.${asked}`, { node: node.name })}</p>
+          {asked === "drain" ? (
+            <label style={{ display: "grid", gap: 4, marginTop: 10 }}>
+              <span className="sm mut">{t("nodes.deadline")}</span>
+              <input className="field" type="datetime-local" value={deadline} onChange={(event) => { setDeadline(event.target.value); }} />
+              <span className="sm mut">{deadline === "" ? t("nodes.noDeadline") : t("nodes.movedThen")}</span>
+            </label>
+          ) : null}
           {node.placements.length > 0 ? (
             <p className="sm" style={{ marginTop: 6 }}>
               {t("nodes.jobsOn", { count: node.placements.length, jobs: jobNames(t, node.placements) })}

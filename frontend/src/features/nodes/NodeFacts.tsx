@@ -6,7 +6,12 @@ import { count, decimal, memory, power, withUnit } from "@/lib/format";
 import { Known, None, Unknown } from "@/ui/Words";
 import { countCores, frequencies } from "./pure/cores";
 import { lineOf, readMount } from "./pure/facts";
+import { visible } from "./pure/visible";
+import { LabelsEdit } from "./LabelsEdit";
 import { ClockOffset, ReportAge } from "./NodeState";
+
+/** "sha256:" and twelve digits. */
+const DIGEST_SHOWN = 19;
 
 const gigahertz = (mhz: number): string => decimal(mhz / 1000, 1);
 
@@ -41,11 +46,11 @@ export function NodeFacts({ node }: { node: NodeDetail }) {
       <Fact name={t("nodes.fact.runtimes")}>{node.runtimes.length > 0 ? node.runtimes.map(lineOf).join(", ") : <None />}</Fact>
       <Fact name={t("nodes.fact.agent")}>{known(node.agent_version)}</Fact>
       <Fact name={t("nodes.fact.report")}><ReportAge at={node.last_report_at} /> <span className="dim">{t("nodes.byServer")}</span></Fact>
-      <Fact name={t("nodes.fact.clock")}><ClockOffset offsetMs={node.clock_offset_ms} /></Fact>
+      <Fact name={t("nodes.fact.clock")}><ClockOffset offsetMs={node.clock_offset_ms} uncertaintyMs={node.clock_uncertainty_ms} /></Fact>
       <Fact name={t("nodes.fact.power")}><Known value={node.reading?.power_mw} format={(value) => power(Math.round(value / 1000))} /></Fact>
       <Fact name={t("nodes.fact.load")}><Known value={node.reading?.load1_milli} format={(value) => decimal(value / 1000, 2)} /></Fact>
       <Fact name={t("nodes.fact.isolation")}>{node.isolates_users === null ? <Unknown /> : node.isolates_users ? t("nodes.isolated") : <span className="sig b">{t("nodes.notIsolatedShort")}</span>}</Fact>
-      <Fact name={t("nodes.fact.labels")}>{labels.length > 0 ? labels.map(([key, value]) => `${key}=${value}`).join(", ") : <None />}</Fact>
+      <Fact name={t("nodes.fact.labels")}>{labels.length > 0 ? labels.map(([key, value]) => `${key}=${value}`).join(", ") : <None />} <LabelsEdit node={node} /></Fact>
     </dl>
   );
 }
@@ -62,6 +67,28 @@ export function MountTable({ node }: { node: NodeDetail }) {
             <tr key={`${mount.path} ${mount.source}`}>
               <td className="mono">{mount.path}</td><td className="mono">{mount.source}</td><td>{mount.fsType}</td>
               <td className="r"><Known value={mount.totalMib} format={memory} /></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Images that are on the node with what is known of them; names alone where its agent tells no more. */
+export function ImageTable({ node }: { node: NodeDetail }) {
+  const { t } = useTranslation();
+  if (node.stored_images.length === 0) return <FactList values={node.images} />;
+  return (
+    <div className="scroll">
+      <table className="tight">
+        <thead><tr><th>{t("nodes.column.image")}</th><th>{t("nodes.column.digest")}</th><th className="r">{t("nodes.column.size")}</th></tr></thead>
+        <tbody>
+          {node.stored_images.map((image) => (
+            <tr key={`${image.name} ${image.digest ?? ""}`}>
+              <td className="mono">{visible(image.name)}</td>
+              <td className="mono dim" title={image.digest ?? undefined}><Known value={image.digest} format={(digest) => visible(digest).slice(0, DIGEST_SHOWN)} /></td>
+              <td className="r nw"><Known value={image.size_mib} format={memory} /></td>
             </tr>
           ))}
         </tbody>

@@ -10,7 +10,7 @@ import { Answer } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
 import { CoreGrid } from "./CoreGrid";
 import { NodeActions } from "./NodeActions";
-import { FactList, MountTable, NodeFacts, NumaDistances } from "./NodeFacts";
+import { FactList, ImageTable, MountTable, NodeFacts, NumaDistances } from "./NodeFacts";
 import { CoreLevel, MemoryLevel } from "./NodeLevels";
 import { NodeStateLine, NodeWarnings } from "./NodeState";
 import { NodeReadings } from "./readings/NodeReadings";
@@ -53,7 +53,7 @@ function Node({ node }: { node: NodeDetail }) {
           {node.devices.length > 0 ? <Panel title={t("nodes.links")} meta={count(node.links.length)}><LinksPicture node={node} own={null} /></Panel> : null}
           <Panel title={t("nodes.facts")}><NodeFacts node={node} /></Panel>
           <Panel title={t("nodes.mounts")} meta={count(node.mounts.length)}><MountTable node={node} /></Panel>
-          <Panel title={t("nodes.images")} meta={count(node.images.length)}><FactList values={node.images} /></Panel>
+          <Panel title={t("nodes.images")} meta={count(Math.max(node.images.length, node.stored_images.length))}><ImageTable node={node} /></Panel>
           <Panel title={t("nodes.datasets")} meta={count(node.datasets.length)}><FactList values={node.datasets} /></Panel>
         </div>
       </Columns>

@@ -70,7 +70,7 @@ function DeviceLinks({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   return (
     <div className="keyline">
-      {[...node.devices].sort((a, b) => a.index - b.index).map((device) => (
+      {node.devices.filter((device) => device.parent === null).sort((a, b) => a.index - b.index).map((device) => (
         <Link key={device.id} to="/map" search={{ device: `${node.name}.${String(device.index)}` }}>{t("devices.device", { index: device.index })}</Link>
       ))}
     </div>

@@ -1,7 +1,7 @@
 // The state of a node in words, how old its last report is, and what people must know of it.
 import { useTranslation } from "react-i18next";
 import type { NodeDetail } from "@/api/types";
-import { decimal, withUnit } from "@/lib/format";
+import { dateTime, decimal, withUnit } from "@/lib/format";
 import { StateWord } from "@/ui/StateGlyph";
 import { Known, Unknown } from "@/ui/Words";
 import { Ago } from "./Ago";
@@ -15,16 +15,18 @@ export function ReportAge({ at }: { at: string | null }) {
   return <Known value={at} format={(value) => <Ago at={value} now={now} />} />;
 }
 
-export function ClockOffset({ offsetMs }: { offsetMs: number | null }) {
+export function ClockOffset({ offsetMs, uncertaintyMs = null }: { offsetMs: number | null; uncertaintyMs?: number | null }) {
   if (offsetMs === null) return <Unknown />;
   const isFar = Math.abs(offsetMs) > CLOCK_LIMIT_MS;
   const text = withUnit(`${offsetMs > 0 ? "+" : ""}${decimal(offsetMs, Number.isInteger(offsetMs) ? 0 : 1)}`, "ms");
-  return <span className={isFar ? "sig b" : undefined}>{text}</span>;
+  const around = uncertaintyMs === null ? "" : ` ± ${withUnit(decimal(uncertaintyMs, 1), "ms")}`;
+  return <><span className={isFar ? "sig b" : undefined}>{text}</span><span className="dim">{around}</span></>;
 }
 
 export function NodeStateLine({ node }: { node: NodeDetail }) {
-  const { t } = useTranslation();
-  const note = t(`nodes.note.${node.state}`);
+  const { t, i18n } = useTranslation();
+  const deadline = node.state === "draining" ? node.drain_deadline : null;
+  const note = deadline === null ? t(`nodes.note.${node.state}`) : t("nodes.drainsUntil", { time: dateTime(deadline, i18n.language) });
   // The reason of a quarantine is a code of the server, which the note says in words.
   const reason = node.state_reason && node.state !== "quarantined" ? ` · ${t("nodes.reason", { reason: node.state_reason })}` : "";
   return (

@@ -5,6 +5,7 @@ import type { Device, NodeDetail, NodePlacement } from "@/api/types";
 import { cpuRanges, memory, percent, power, withUnit } from "@/lib/format";
 import { StateWord } from "@/ui/StateGlyph";
 import { Known, None } from "@/ui/Words";
+import { mapKey, slicesOf } from "@/features/devices/Partitions";
 import { JobLink } from "./JobLink";
 
 function DeviceRow({ device, node }: { device: Device; node: NodeDetail }) {
@@ -13,7 +14,7 @@ function DeviceRow({ device, node }: { device: Device; node: NodeDetail }) {
   const share = Math.max(booked ?? 0, device.booked.compute_milli / 1000);
   return (
     <tr className="go">
-      <td><Link to="/map" search={{ device: `${node.name}.${String(device.index)}` }}>{device.index}</Link></td>
+      <td><Link to="/map" search={{ device: mapKey(device, node.devices) }}>{mapKey(device, node.devices).slice(node.name.length + 1)}</Link></td>
       <td>{device.model || <Known value={null} format={() => ""} />}</td>
       <td><StateWord state={device.health} />{device.cordoned ? <span className="mut sm"> · {t("ui.state.cordoned")}</span> : null}</td>
       <td className="r">{percent(share * 100, 0)}</td>
@@ -24,6 +25,12 @@ function DeviceRow({ device, node }: { device: Device; node: NodeDetail }) {
       <td className="r"><Known value={device.reading?.power_mw} format={(value) => power(Math.round(value / 1000))} /></td>
     </tr>
   );
+}
+
+/** Each device with its slices after it. */
+function inOrder(devices: readonly Device[]): readonly Device[] {
+  const wholes = devices.filter((device) => device.parent === null).sort((a, b) => a.index - b.index);
+  return wholes.flatMap((whole) => [whole, ...slicesOf(whole, devices)]);
 }
 
 export function DeviceTable({ node }: { node: NodeDetail }) {
@@ -39,7 +46,7 @@ export function DeviceTable({ node }: { node: NodeDetail }) {
             {right.map((column) => <th key={column} className="r">{t(`nodes.column.${column}`)}</th>)}
           </tr>
         </thead>
-        <tbody>{[...node.devices].sort((a, b) => a.index - b.index).map((device) => <DeviceRow key={device.id} device={device} node={node} />)}</tbody>
+        <tbody>{inOrder(node.devices).map((device) => <DeviceRow key={device.id} device={device} node={node} />)}</tbody>
       </table>
     </div>
   );

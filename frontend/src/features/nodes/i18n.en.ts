@@ -42,6 +42,16 @@ export default {
   cpu: { booked: "booked", reserved: "reserved", offline: "offline", free: "free", title: "CPU {{id}}: {{use}}, {{speed}}" },
   foreignJob: "job {{id}} of another team",
   reason: "reason: {{reason}}",
+  editLabels: "Edit",
+  saveLabels: "Save labels",
+  labelsOf: "Labels of {{node}}",
+  labelsNote: "Jobs may ask for nodes by label; the map groups by the label rack. These stand over what the agent reports.",
+  labelLines: "One key=value per line",
+  wrongLabel: "This line is no label: {{line}}",
+  deadline: "Deadline, in your time; may stay empty",
+  noDeadline: "Without one, all running jobs may finish.",
+  movedThen: "What still runs then is moved to other nodes. Once empty, the node is in maintenance.",
+  drainsUntil: "no new jobs; what still runs at {{time}} is moved, then maintenance",
   note: {
     enrolled: "enrolled; waits for its first full report",
     ready: "takes new jobs",
@@ -65,7 +75,7 @@ export default {
   column: {
     model: "Model", state: "State", booked: "Booked", measured: "Measured", memoryUsed: "Memory used", memoryTotal: "of",
     temperature: "Temperature", power: "Power", job: "Job", attempt: "Attempt", phase: "Phase", cores: "CPUs", slices: "Device: memory",
-    path: "Path", source: "Source", type: "Type", size: "Size",
+    image: "Image", digest: "Digest", path: "Path", source: "Source", type: "Type", size: "Size",
   },
   phase: {
     assigned: "assigned", preparing: "preparing", running: "running", checkpointing: "checkpointing", stopping: "stopping",
@@ -79,7 +89,7 @@ export default {
   effect: {
     cordon: "No new job will start on {{node}} until it is opened again. Nothing is stopped.",
     uncordon: "{{node}} takes new jobs again at the next cycle.",
-    drain: "No new job will start on {{node}}; the running ones finish.",
+    drain: "No new job will start on {{node}}; the running ones finish, then it is in maintenance.",
     maintenance: "{{node}} is closed for maintenance and its capacity no longer counts.",
     release: "{{node}} counts as one machine again and takes new jobs. Be sure that only one machine reports with its identity.",
   },

@@ -41,6 +41,16 @@ export default {
   cpu: { booked: "已预订", reserved: "已保留", offline: "离线", free: "空闲", title: "CPU {{id}}：{{use}}，{{speed}}" },
   foreignJob: "其他团队的作业 {{id}}",
   reason: "原因：{{reason}}",
+  editLabels: "编辑",
+  saveLabels: "保存标签",
+  labelsOf: "{{node}} 的标签",
+  labelsNote: "作业可按标签选择节点；资源图按 rack 标签分组。这里的标签优先于代理上报的标签。",
+  labelLines: "每行一个 key=value",
+  wrongLabel: "此行不是标签：{{line}}",
+  deadline: "期限（您的本地时间），可留空",
+  noDeadline: "不设期限时，运行中的作业都可执行完毕。",
+  movedThen: "届时仍在运行的作业将迁往其他节点。节点清空后转入维护。",
+  drainsUntil: "不接收新作业；{{time}} 仍在运行的作业将被迁走，随后转入维护",
   note: {
     enrolled: "已登记，等待首次完整上报",
     ready: "可接收新作业",
@@ -64,7 +74,7 @@ export default {
   column: {
     model: "型号", state: "状态", booked: "预订", measured: "实测", memoryUsed: "显存已用", memoryTotal: "共",
     temperature: "温度", power: "功率", job: "作业", attempt: "尝试", phase: "阶段", cores: "CPU", slices: "设备：显存",
-    path: "路径", source: "来源", type: "类型", size: "大小",
+    image: "镜像", digest: "摘要", path: "路径", source: "来源", type: "类型", size: "大小",
   },
   phase: {
     assigned: "已分配", preparing: "准备中", running: "运行中", checkpointing: "存检查点", stopping: "停止中",
@@ -78,7 +88,7 @@ export default {
   effect: {
     cordon: "{{node}} 在重新开放之前不再启动新作业。不会停止任何作业。",
     uncordon: "{{node}} 自下一调度周期起重新接收新作业。",
-    drain: "{{node}} 不再启动新作业；运行中的作业执行完毕。",
+    drain: "{{node}} 不再启动新作业；运行中的作业执行完毕，随后转入维护。",
     maintenance: "{{node}} 因维护而关闭，其容量不再计入。",
     release: "{{node}} 重新计为一台机器并接收新作业。请确认只有一台机器以其身份上报。",
   },

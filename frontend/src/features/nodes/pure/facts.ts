@@ -1,5 +1,7 @@
 // Reads the loosely typed facts of a node: mounts, runtimes, images, data sets, warnings.
 
+import { visible } from "./visible";
+
 export interface Mount {
   readonly path: string;
   readonly source: string;
@@ -31,6 +33,6 @@ export function lineOf(value: unknown): string {
 export function evidenceLines(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === "") return [];
   if (Array.isArray(value)) return value.flatMap(evidenceLines);
-  if (isFacts(value)) return Object.entries(value).map(([key, entry]) => `${key}: ${text(entry) || JSON.stringify(entry)}`);
-  return text(value).split("\n").filter((line) => line.trim() !== "");
+  if (isFacts(value)) return Object.entries(value).map(([key, entry]) => visible(`${key}: ${text(entry) || JSON.stringify(entry)}`));
+  return visible(text(value)).split("\n").filter((line) => line.trim() !== "");
 }
