@@ -38,7 +38,7 @@ FROM inventory_device
 
 def connect(env: Mapping[str, str]) -> None:
     """Django on the benchmark's database, in this process."""
-    os.environ.update(env)
+    os.environ.update(env, HEADRACE_LOG_LEVEL="WARNING")
     django.setup()
 
 

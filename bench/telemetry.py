@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         fleet.connect(found.env)
         everybody = fleet.make_nodes((options.nodes or options.rate * 10) + FIRST, sizes=(DEVICES,))
         nodes, first = everybody[:-FIRST], everybody[-FIRST:]
-        placements = _make_tasks(nodes[: options.jobs])
+        placements = _make_tasks(nodes[:: max(1, len(nodes) // max(1, options.jobs))][: options.jobs])
         orders = Orders(
             host=found.address.host, port=found.address.port, rate=options.rate, seconds=options.seconds,
             warm_up_s=options.warm_up, connections=options.connections, devices=DEVICES, nodes=nodes,
