@@ -5,6 +5,7 @@ another look.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import structlog
@@ -21,7 +22,7 @@ from scheduling.expected import expected_jobs
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
 from scheduling.pauses import cluster_is_paused
-from scheduling.policy_bridge import current_policy
+from scheduling.policy_bridge import CyclePolicy, current_policy
 from scheduling.pulses import note_look
 from scheduling.reasons import store_reasons
 from scheduling.recordings import Recorder
@@ -33,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 # How long a killed holder keeps the others waiting.
 LEASE_TTL_S = 10.0
-# Nobody prolongs the lease while a plan is made, so that a plan must stay far below it.
+# The lease is prolonged between reading and planning, not within: each must stay far below it.
 BATCH = 250
 # Applying takes milliseconds each; the lease is prolonged long before it could run out.
 RENEW_EVERY = 50
@@ -61,6 +62,11 @@ class Worker:
     session: PlanningSession = field(default_factory=PlanningSession)
     recorder: Recorder = field(default_factory=Recorder)
 
+    def warm(self) -> None:
+        """Read the cluster for the first time."""
+        if self.snapshot.whole_at_ms is None:
+            self.snapshot.refresh(now_ms=clock.now_ms(), whole_every_ms=refresh_ms(current_policy()))
+
     def cache_use(self) -> CacheUse:
         """Since this process began."""
         found = self.session.counters
@@ -86,6 +92,8 @@ def run_cycles(holder: str, *, worker: Worker = WORKER) -> int:
     call is harmless.
     """
     try:
+        # A worker that knows nothing yet reads everything, which may take longer than a lease lasts.
+        worker.warm()
         return locks.work_under_lease(
             CYCLE_LEASE, holder=holder, ttl_s=LEASE_TTL_S, work=lambda lease: _look(lease, worker)
         )
@@ -117,6 +125,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     cycle: Cycle | None = None
     for _round in range(MOST_ROUNDS):
         waiting = load_pending(worker.requests)
+        locks.renew(lease, ttl_s=LEASE_TTL_S)
         if not waiting or cluster_is_paused():
             break
         if cycle is None:
@@ -146,19 +155,28 @@ def _round_of_batches(
     """
     shapes = {job.job: shape for job, shape in waiting}
     expected = expected_jobs()
-    jobs = in_service_order((job for job, _shape in waiting), context.policy.engine)
-    while jobs:
-        batch, jobs = jobs[:BATCH], jobs[BATCH:]
+    queue = iter(in_service_order((job for job, _shape in waiting), context.policy.engine))
+    while batch := _next_batch(queue, shapes, tally):
         call = _plan(context, batch, expected, worker)
         made = call.plan or Plan()
         _apply(made, context, worker, tally)
         refused = {shapes[refusal.job]: refusal for refusal in made.refused}
         worker.recorder.offer(call, {shape: refusal.code for shape, refusal in refused.items()})
         tally.refusals |= refused
-        left = [job for job in jobs if shapes[job.job] not in refused]
-        tally.considered += len(jobs) - len(left)
-        jobs = left
         locks.renew(context.lease, ttl_s=LEASE_TTL_S)
+
+
+def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: Tally) -> list[PendingJob]:
+    """The next jobs in order whose shape was not refused yet; the others are answered."""
+    batch: list[PendingJob] = []
+    for job in queue:
+        if shapes[job.job] in tally.refusals:
+            tally.considered += 1
+            continue
+        batch.append(job)
+        if len(batch) == BATCH:
+            break
+    return batch
 
 
 def _plan(
@@ -166,9 +184,9 @@ def _plan(
 ) -> Recording:
     """The plan for these jobs, with all it was made from."""
     now_ms, seed, policy = clock.now_ms(), context.lease.token, context.policy
-    refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
     with worker.snapshot.lock:
-        state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=refresh_ms)
+        state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=refresh_ms(policy))
+        locks.renew(context.lease, ttl_s=LEASE_TTL_S)
         made = worker.session.plan(
             state, jobs, policy.engine, now_ms=now_ms, seed=seed, expected=expected, limit=BATCH
         )
@@ -183,6 +201,11 @@ def _plan(
         limit=BATCH,
         plan=made,
     )
+
+
+def refresh_ms(policy: CyclePolicy) -> int:
+    """How often everything is read again."""
+    return policy.document.cycle.node_state_refresh_s * 1000
 
 
 def _apply(found: Plan, context: Applying, worker: Worker, tally: Tally) -> None:

@@ -28,7 +28,6 @@ from scheduling.engine.types import (
     PAUSED,
     SIMULATED,
     WHOLE_MILLI,
-    CpuInfo,
     DeviceHealth,
     DeviceInfo,
     LinkInfo,
@@ -36,6 +35,7 @@ from scheduling.engine.types import (
 )
 from scheduling.islands import islands
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
+from scheduling.node_facts import NodeFacts, learn
 
 Version = tuple[int, int, int]
 # Above this share of changed nodes one build is cheaper than many updates.
@@ -44,7 +44,6 @@ REBUILD_ABOVE = 0.25
 NEVER: Version = (-1, -1, -1)
 # Measured power moves with every report; told in steps, it lets the engine keep what it computed for a node.
 POWER_STEP_MW = 50_000
-UNKNOWN_CORE = 65_535
 MEASURED_FOR = timedelta(minutes=2)
 MISSING = DeviceHealth.MISSING.name.lower()
 HEALTH = {health.name.lower(): health for health in DeviceHealth}
@@ -56,10 +55,15 @@ def load_versions() -> dict[int, Version]:
     return {node: (revision, epoch or 0, pause or 0) for node, revision, epoch, pause in rows}
 
 
-def load_nodes(ids: Collection[int] | None = None) -> list[NodeInfo]:
-    """These nodes, or all, as the engine sees them; six queries however many there are."""
+def load_nodes(
+    ids: Collection[int] | None = None, *, known: dict[int, NodeFacts] | None = None
+) -> list[NodeInfo]:
+    """These nodes, or all, as the engine sees them; seven queries however many there are. Facts that are `known` of a
+    node's present revision are not read again; `known` learns the others.
+    """
     rows = _of(Node.objects.all(), "id", ids).values(
         "id",
+        "revision",
         "name",
         "node_set__name",
         "node_set__pause__id",
@@ -68,12 +72,15 @@ def load_nodes(ids: Collection[int] | None = None) -> list[NodeInfo]:
         "simulated",
         "labels",
         "memory_mib",
-        "facts",
         "reading__at",
         "reading__power_mw",
     )
     parts = _Parts.load(ids)
-    return [_node(row, parts) for row in rows]
+    rows = list(rows)
+    facts = {} if known is None else known
+    learn(facts, {row["id"]: row["revision"] for row in rows})
+    # A node that vanished between the queries is gone.
+    return [_node(row, parts, facts[row["id"]]) for row in rows if row["id"] in facts]
 
 
 @dataclass
@@ -101,8 +108,8 @@ def _of(queryset: Any, column: str, ids: Collection[int] | None) -> Any:
     return queryset if ids is None else queryset.filter(**{f"{column}__in": ids})
 
 
-def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
-    node, facts, labels = row["id"], row["facts"], row["labels"]
+def _node(row: dict[str, Any], parts: _Parts, facts: NodeFacts) -> NodeInfo:
+    node, labels = row["id"], row["labels"]
     devices, links = parts.devices.get(node, ()), parts.links.get(node, ())
     joined = islands(links)
     memory_booked_mib, bandwidth = parts.placed.get(node, (0, 0))
@@ -115,11 +122,11 @@ def _node(row: dict[str, Any], parts: _Parts) -> NodeInfo:
         labels=_labels(row),
         memory_mib=row["memory_mib"] or 0,
         memory_booked_mib=memory_booked_mib,
-        cpus=_cpus(facts, parts.cpus.get(node, frozenset())),
+        cpus=facts.booked_as(parts.cpus.get(node, frozenset())),
         devices=tuple(_device(device, joined) for device in devices),
         links=tuple(links),
-        images=tuple(facts.get("images", ())),
-        datasets=tuple(facts.get("datasets", ())),
+        images=facts.images,
+        datasets=facts.datasets,
         read_bandwidth_booked_mib_s=bandwidth,
         read_bandwidth_total_mib_s=declared.whole(labels, declared.READ_BANDWIDTH),
         idle_mw=declared.milliwatts(labels, declared.IDLE_POWER),
@@ -139,24 +146,6 @@ def _labels(row: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """The node's labels; a simulated node carries the mark that keeps real jobs away, whatever its agent says."""
     labels = row["labels"] | dict([SIMULATED] if row["simulated"] else [])
     return tuple(sorted(labels.items()))
-
-
-def _cpus(facts: dict[str, Any], booked: Collection[int]) -> tuple[CpuInfo, ...]:
-    reserved = frozenset(facts.get("reserved_cpus", ()))
-    return tuple(
-        CpuInfo(
-            cpu=cpu["id"],
-            # A core of its own where it is unknown: no other CPU is known to be its sibling.
-            core=UNKNOWN_CORE - cpu["id"] if cpu["core"] is None else cpu["core"],
-            socket=cpu["socket"] or 0,
-            numa=cpu["numa"],
-            max_mhz=cpu["max_mhz"],
-            online=cpu["online"],
-            reserved=cpu["id"] in reserved,
-            booked=cpu["id"] in booked,
-        )
-        for cpu in facts.get("cpus", ())
-    )
 
 
 def _measured_mw(host: dict[str, Any], devices: Sequence[dict[str, Any]], since: datetime) -> int | None:
@@ -274,6 +263,7 @@ class SnapshotCache:
     versions: dict[int, Version] = field(default_factory=dict)
     whole_at_ms: int | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
+    _facts: dict[int, NodeFacts] = field(default_factory=dict)
     _still: tuple[ClusterState, int, ClusterState] | None = None
 
     def refresh(self, *, now_ms: int, whole_every_ms: int) -> ClusterState:
@@ -281,7 +271,7 @@ class SnapshotCache:
         with self.lock:
             versions = load_versions()
             if self.whole_at_ms is None or not 0 <= now_ms - self.whole_at_ms < whole_every_ms:
-                self._replace(load_nodes())
+                self._replace(load_nodes(known=self._facts))
                 self.whole_at_ms = now_ms
             else:
                 self._catch_up(versions)
@@ -301,9 +291,10 @@ class SnapshotCache:
         # A node that came and went between two queries was never in the state.
         for gone in {info.node for info in self.state.infos} - versions.keys():
             self.state.remove(gone)
+            self._facts.pop(gone, None)
         if not changed:
             return
-        infos = load_nodes(changed)
+        infos = load_nodes(changed, known=self._facts)
         if len(infos) > REBUILD_ABOVE * len(versions):
             self._replace([*(info for info in self.state.infos if info.node not in changed), *infos])
             return
@@ -323,8 +314,10 @@ class SnapshotCache:
         with self.lock:
             if node in self.versions:
                 self.versions[node] = NEVER
+                self._facts.pop(node, None)
 
     def forget(self) -> None:
         """Read everything anew next time."""
         with self.lock:
             self.versions, self.whole_at_ms = {}, None
+            self._facts.clear()

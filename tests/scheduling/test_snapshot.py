@@ -19,7 +19,7 @@ from scheduling.selectors.live import live_view
 from scheduling.snapshot import SnapshotCache, load_nodes
 from tests.scheduling import factories as make
 
-NODE_QUERIES = 7
+NODE_QUERIES = 8
 LONG_MS = 10**9
 
 
@@ -71,8 +71,19 @@ def test_only_changed_nodes_are_read_again(db, django_assert_num_queries):
         state = cache.refresh(now_ms=2, whole_every_ms=LONG_MS)
     assert state.version > version and state.info(nodes[3].pk).not_ready == "cordoned"
     assert state.info(nodes[4].pk).name == nodes[4].name
-    cache.refresh(now_ms=LONG_MS + 1, whole_every_ms=LONG_MS)
+    with django_assert_num_queries(NODE_QUERIES - 1):  # the facts are those of the same revisions
+        cache.refresh(now_ms=LONG_MS + 1, whole_every_ms=LONG_MS)
     assert cache.state.info(nodes[4].pk).name.startswith("unseen")
+
+
+def test_facts_are_read_again_once_their_node_has_a_new_revision(db):
+    node = make.make_node(cores=2)
+    cache = SnapshotCache()
+    first = cache.refresh(now_ms=0, whole_every_ms=LONG_MS).info(node.pk)
+    facts = node.facts | {"images": ["new"], "cpus": node.facts["cpus"][:1]}
+    Node.objects.filter(pk=node.pk).update(facts=facts, revision=F("revision") + 1)
+    second = cache.refresh(now_ms=1, whole_every_ms=LONG_MS).info(node.pk)
+    assert (len(first.cpus), len(second.cpus), second.images) == (2, 1, ("new",))
 
 
 def test_nodes_come_and_go(db):

@@ -1,0 +1,68 @@
+"""The facts of nodes that decisions need, parsed once per revision."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inventory.models import Node
+from scheduling.engine.types import CpuInfo
+
+UNKNOWN_CORE = 65_535
+
+
+@dataclass
+class NodeFacts:
+    """What facts say of a node's cores, images and datasets, at a revision; and its cores as they are booked."""
+
+    revision: int
+    free: tuple[CpuInfo, ...]
+    images: tuple[str, ...]
+    datasets: tuple[str, ...]
+    booked: frozenset[int] = frozenset()
+    cpus: tuple[CpuInfo, ...] = ()
+
+    @classmethod
+    def of(cls, revision: int, facts: dict[str, Any]) -> NodeFacts:
+        """Of the stored document."""
+        free = _cpus(facts)
+        images, datasets = tuple(facts.get("images", ())), tuple(facts.get("datasets", ()))
+        return cls(revision, free, images, datasets, cpus=free)
+
+    def booked_as(self, booked: Collection[int]) -> tuple[CpuInfo, ...]:
+        """All cores, those booked marked."""
+        if self.booked != booked:
+            self.booked = frozenset(booked)
+            self.cpus = tuple(replace(cpu, booked=True) if cpu.cpu in booked else cpu for cpu in self.free)
+        return self.cpus
+
+
+def learn(known: dict[int, NodeFacts], revisions: Mapping[int, int]) -> None:
+    """Reads the facts of nodes that are not known at these revisions; what is newer by then is newer in all."""
+    stale = [
+        node for node, revision in revisions.items() if node not in known or known[node].revision != revision
+    ]
+    rows = Node.objects.filter(id__in=stale).values_list("id", "revision", "facts") if stale else ()
+    for node in stale:
+        known.pop(node, None)
+    for node, revision, facts in rows:
+        known[node] = NodeFacts.of(revision, facts)
+
+
+def _cpus(facts: dict[str, Any]) -> tuple[CpuInfo, ...]:
+    reserved = frozenset(facts.get("reserved_cpus", ()))
+    return tuple(
+        CpuInfo(
+            cpu=cpu["id"],
+            # A core of its own where it is unknown: no other CPU is known to be its sibling.
+            core=UNKNOWN_CORE - cpu["id"] if cpu["core"] is None else cpu["core"],
+            socket=cpu["socket"] or 0,
+            numa=cpu["numa"],
+            max_mhz=cpu["max_mhz"],
+            online=cpu["online"],
+            reserved=cpu["id"] in reserved,
+            booked=False,
+        )
+        for cpu in facts.get("cpus", ())
+    )
