@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+
+import msgspec
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,7 +14,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for
 from controlplane.accounts.scoping import signed_in
-from controlplane.base.api import PAGE_PARAMETERS, etag_of, not_modified, page, page_of, with_etag
+from controlplane.base.api import PAGE_PARAMETERS, etag_of, not_modified, page, page_of
 from controlplane.base.problems import not_found
 from scheduling.api.cluster_serializers import (
     CycleSerializer,
@@ -32,10 +37,14 @@ class MapView(APIView):
     permission_classes = [permission_for(Action.MAP_READ)]
 
     @extend_schema(operation_id="map", responses=MapSerializer)
-    def get(self, request: Request) -> Response:
-        document = resource_map(signed_in(request))
-        etag = etag_of("map", document)
-        return not_modified(request, etag) or with_etag(Response(stamped(document)), etag)
+    def get(self, request: Request) -> HttpResponseBase:
+        # Encoded once, for the ETag and for the answer: of thousands of devices that is much of the work.
+        body = msgspec.json.encode(resource_map(signed_in(request)))
+        etag = etag_of("map", hashlib.sha256(body).hexdigest())
+        headers = {"ETag": etag}
+        return not_modified(request, etag) or HttpResponse(
+            stamped(body), content_type="application/json", headers=headers
+        )
 
 
 class OverviewView(APIView):
