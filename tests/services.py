@@ -19,7 +19,7 @@ from controlplane.embedded.processes import ChildSpec, end_session, mark_of, sta
 from controlplane.embedded.state import StateFolder
 from controlplane.embedded.valkey import Valkey, free_port
 
-KEPT = ("HEADRACE_TEST_", "HEADRACE_SHARED", "HEADRACE_PROPERTY_CASES")
+KEPT = ("HEADRACE_TEST_", "HEADRACE_SHARED", "HEADRACE_PROPERTY_CASES", "HEADRACE_MUTATIONS")
 # Nothing of a test database has to survive a power cut.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 FOLDER_VARIABLE = "HEADRACE_TEST_FOLDER"
