@@ -7,8 +7,8 @@ import { decodeMap } from "./pure/decode";
 import { gated } from "./pure/gate";
 import type { ClusterMap } from "./pure/model";
 
-/** A change shows within a second where the server answers quickly; reading never takes more than a fourth of the time. */
-const PAUSE = { leastMs: 250, times: 3 } as const;
+/** A change shows within a second where the server answers quickly; one that is slow is asked less often. */
+const PAUSE = { leastMs: 250, times: 1.5, mostMs: 1_500 } as const;
 
 function keptDecoder(): (answer: MapAnswer) => ClusterMap {
   let previous: ClusterMap | undefined;

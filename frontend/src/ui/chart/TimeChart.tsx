@@ -8,7 +8,7 @@ import { isDaily, niceTop, timeTicks, valueTicks } from "./ticks";
 import "./chart.css";
 
 const HEIGHT = 112;
-const PLOT = { left: 40, right: 6, top: 8, bottom: 20 } as const;
+const PLOT = { left: 52, right: 6, top: 8, bottom: 20 } as const;
 const FLOOR = HEIGHT - PLOT.bottom;
 const TICK_ROOM_PX = 62;
 const DAY_MS = 86_400_000;

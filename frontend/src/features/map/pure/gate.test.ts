@@ -12,13 +12,13 @@ describe("gated", () => {
 
   it("reads at once the first time and delivers", async () => {
     const deliver = vi.fn();
-    await gated(() => Promise.resolve(7), deliver, { leastMs: 1000, times: 0 })();
+    await gated(() => Promise.resolve(7), deliver, { leastMs: 1000, times: 0, mostMs: 9000 })();
     expect(deliver).toHaveBeenCalledExactlyOnceWith(7);
   });
 
   it("shares one read among askings during the pause", async () => {
     const read = vi.fn(() => Promise.resolve(0));
-    const ask = gated(read, vi.fn(), { leastMs: 1000, times: 0 });
+    const ask = gated(read, vi.fn(), { leastMs: 1000, times: 0, mostMs: 9000 });
     await ask();
     const answers = [ask(), ask(), ask()];
     await vi.advanceTimersByTimeAsync(999);
@@ -31,7 +31,7 @@ describe("gated", () => {
   it("reads again for what was asked while reading", async () => {
     let finish: (value: number) => void = () => undefined;
     const read = vi.fn(() => new Promise<number>((resolve) => { finish = resolve; }));
-    const ask = gated(read, vi.fn(), { leastMs: 1000, times: 0 });
+    const ask = gated(read, vi.fn(), { leastMs: 1000, times: 0, mostMs: 9000 });
     const first = ask();
     await vi.advanceTimersByTimeAsync(0);
     const second = ask();
@@ -44,7 +44,7 @@ describe("gated", () => {
 
   it("pauses longer after a slow read", async () => {
     const read = vi.fn(() => new Promise<number>((resolve) => setTimeout(() => { resolve(1); }, 800)));
-    const ask = gated(read, vi.fn(), { leastMs: 250, times: 3 });
+    const ask = gated(read, vi.fn(), { leastMs: 250, times: 3, mostMs: 9000 });
     const first = ask();
     await vi.advanceTimersByTimeAsync(800);
     await first;
@@ -55,9 +55,20 @@ describe("gated", () => {
     expect(read).toHaveBeenCalledTimes(2);
   });
 
+  it("pauses no longer than the longest", async () => {
+    const read = vi.fn(() => new Promise<number>((resolve) => setTimeout(() => { resolve(1); }, 800)));
+    const ask = gated(read, vi.fn(), { leastMs: 250, times: 3, mostMs: 1500 });
+    const first = ask();
+    await vi.advanceTimersByTimeAsync(800);
+    await first;
+    void ask();
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(read).toHaveBeenCalledTimes(2);
+  });
+
   it("goes on after a failed read", async () => {
     const read = vi.fn<() => Promise<number>>().mockRejectedValueOnce(new Error("gone")).mockResolvedValue(3);
-    const ask = gated(read, vi.fn(), { leastMs: 1000, times: 0 });
+    const ask = gated(read, vi.fn(), { leastMs: 1000, times: 0, mostMs: 9000 });
     await expect(ask()).rejects.toThrow("gone");
     const again = ask();
     await vi.advanceTimersByTimeAsync(1000);

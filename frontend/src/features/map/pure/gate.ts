@@ -5,6 +5,8 @@ export interface Pause {
   readonly leastMs: number;
   /** The pause is this many times as long as the read before it took: a slow server is asked less often. */
   readonly times: number;
+  /** Longest pause. */
+  readonly mostMs: number;
 }
 
 /** Wrap `read`: askings during a pause share one read, an asking during a read is answered by the read after it. */
@@ -26,7 +28,7 @@ export function gated<T>(read: () => Promise<T>, deliver: (value: T) => void, pa
     } finally {
       isReading = false;
       const endedAt = performance.now();
-      nextAt = endedAt + Math.max(pause.leastMs, pause.times * (endedAt - startedAt));
+      nextAt = endedAt + Math.min(pause.mostMs, Math.max(pause.leastMs, pause.times * (endedAt - startedAt)));
       current = following;
       following = null;
     }
