@@ -16,6 +16,7 @@ BENCHMARKS = {
     "start-latency": "bench.start_latency",
     "telemetry": "bench.telemetry",
     "map": "bench.map",
+    "console": "bench.console",
     "chaos": "bench.chaos",
     "openb": "bench.openb",
     "engine-speed": "bench.engine_speed",
