@@ -12,7 +12,7 @@ from django.db.models import F, Q, QuerySet
 from controlplane.alerts.breaches import forget_rules, note_breaches, open_subjects
 from controlplane.base import clock
 from controlplane.policy.document import AlertMetric, AlertRule
-from inventory.models import DeviceReading, NodeReading
+from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading
 
 # A rule speaks of what is, not of what was when somebody last looked.
 FRESH = timedelta(seconds=60)
@@ -48,6 +48,7 @@ def watch(rules: Sequence[AlertRule]) -> int:
 
 def _watch(rule: AlertRule) -> int:
     of_device = rule.metric.value.startswith("device-")
+    kind = "device" if of_device else "node"
     rows = _fresh(rule, of_device=of_device)
     limit = rule.above if rule.above is not None else rule.below
     clear = limit if rule.clear is None else rule.clear
@@ -56,12 +57,24 @@ def _watch(rule: AlertRule) -> int:
         :MOST
     ]
     back = rows.filter(_compared(rule, "lte" if rule.above is not None else "gte", clear))
+    standing = open_subjects(rule, kind)
+    ruled = _ruled(rule, of_device=of_device).filter(pk__in=standing)
     return note_breaches(
         rule,
-        subject_type="device" if of_device else "node",
+        subject_type=kind,
         beyond={row["pk"]: _told(rule, row, limit) for row in beyond},
-        back=[row["pk"] for row in back.filter(pk__in=open_subjects(rule))],
+        back={row["pk"] for row in back.filter(pk__in=standing)} | standing - {one.pk for one in ruled},
     )
+
+
+def _ruled(rule: AlertRule, *, of_device: bool) -> QuerySet[Any]:
+    """What the rule speaks of at all, read lately or not."""
+    rows: QuerySet[Any] = (
+        Device.objects.exclude(health=DeviceHealth.MISSING) if of_device else Node.objects.all()
+    )
+    if rule.node_sets:
+        rows = rows.filter(**{f"{'node__' if of_device else ''}node_set__name__in": rule.node_sets})
+    return rows.filter(model__in=rule.models) if rule.models and of_device else rows
 
 
 def _compared(rule: AlertRule, how: str, limit: int) -> Q:
@@ -77,13 +90,9 @@ def _fresh(rule: AlertRule, *, of_device: bool) -> Any:
     gauge = _GAUGES[rule.metric]
     columns = {"scaled": F(gauge.part) * gauge.num, "whole": F(gauge.whole or gauge.part)}
     rows: QuerySet[Any] = (DeviceReading if of_device else NodeReading).objects.filter(
-        at__gte=clock.now() - FRESH
+        at__gte=clock.now() - FRESH, pk__in=_ruled(rule, of_device=of_device)
     )
     node = "device__node__" if of_device else "node__"
-    if rule.node_sets:
-        rows = rows.filter(**{f"{node}node_set__name__in": rule.node_sets})
-    if rule.models and of_device:
-        rows = rows.filter(device__model__in=rule.models)
     if of_device:
         columns |= {"index": F("device__index"), "node": F("device__node_id")}
     return rows.values("pk", **columns, name=F(f"{node}name"))

@@ -204,12 +204,6 @@ def _is_dissolved(device: Device, after: DeviceHealth) -> bool:
     return UPWARD.booked is None or device.pk not in UPWARD.booked([device.pk])
 
 
-def forget_alerts(device_id: int) -> None:
-    """A device that is no more concerns nobody."""
-    for code in (FLAPPING, *(code for code, _severity in _ALERTS.values())):
-        clear_alert(code, subject_type="device", subject_id=device_id)
-
-
 def _notice_flapping(device: Device, thresholds: Thresholds) -> None:
     since = clock.now() - timedelta(seconds=thresholds.flap_window_s)
     times = _falls(since).filter(device=device).count()

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.db import transaction
 from django.db.models import ProtectedError, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from controlplane.alerts.service import clear_alert
+from controlplane.alerts.service import clear_alert, forget_subject
 from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
 from inventory.boots import forget_boots
-from inventory.device_health import Seen, apply_observations, forget_alerts, thresholds_of
+from inventory.device_health import Seen, apply_observations, thresholds_of
 from inventory.health import ON_PROBATION, TAKES_JOBS, Observation
+from inventory.ingest import effective_labels
 from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState
 from inventory.node_states import (
     DUPLICATE_ALERT,
@@ -70,7 +70,7 @@ def label_node(node: Node, labels: Mapping[str, str]) -> Node:
     """Sets the labels that operators give a node, all of them; they stand over those that its agent reports."""
     with transaction.atomic():
         locked = _locked_node(node)
-        effective = {**locked.facts.get("agent_labels", {}), **labels}
+        effective = effective_labels(locked.facts.get("agent_labels", {}), labels)
         if (locked.own_labels, locked.labels) != (labels, effective):
             Node.objects.filter(pk=node.pk).update(own_labels=dict(labels), labels=effective)
             node_changed(node.pk)
@@ -152,13 +152,14 @@ def forget_device(device: Device) -> None:
         locked = Device.objects.select_for_update().get(pk=device.pk)
         if locked.health != DeviceHealth.MISSING:
             raise Problem(409, "device-present", message=_("Only a missing device can be removed."))
+        gone = [locked.pk, *Device.objects.filter(parent=locked).values_list("pk", flat=True)]
         try:
             with transaction.atomic():
                 locked.delete()
         except ProtectedError:
             message = _("A job still holds this device. It can be removed once that has ended.")
             raise Problem(409, "device-booked", message=message) from None
-        forget_alerts(device.pk)
+        forget_subject("device", gone)
         node_changed(device.node_id)
 
 
@@ -178,9 +179,6 @@ def release_device(device: Device, *, reason: str, actor: str) -> Device:
         freed = [row for row in freed if row.health == DeviceHealth.RECOVERED]
         released = Seen(Observation.RELEASED, reason, actor=actor)
         apply_observations(dict.fromkeys(freed, released), thresholds)
-        if UPWARD.readmit is not None:
-            # Afterwards, since jobs are locked before devices.
-            transaction.on_commit(partial(UPWARD.readmit, [row.pk for row in freed]))
     return locked
 
 

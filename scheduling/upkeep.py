@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from controlplane.accounts.models import AuditEntry
-from controlplane.alerts.models import Alert
+from controlplane.alerts.models import Alert, Silence
 from controlplane.base import clock
 from controlplane.policy.document import Retention
 from queues.models import IdempotencyKey
@@ -49,6 +49,7 @@ def _old(kept: Retention, now: datetime) -> dict[str, QuerySet]:
             created_at__lt=_days_ago(now, kept.idempotency_keys_days)
         ),
         "alerts": Alert.objects.filter(cleared_at__lt=_days_ago(now, kept.cleared_alerts_days)),
+        "silences": Silence.objects.filter(until__lt=_days_ago(now, kept.cleared_alerts_days)),
         "audit": AuditEntry.objects.filter(at__lt=_days_ago(now, kept.audit_days)),
         "sessions": Session.objects.filter(expire_date__lt=now),
     }

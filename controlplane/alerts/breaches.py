@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from controlplane.alerts.models import Alert, Breach, Severity
 from controlplane.alerts.service import clear_alert, raise_alert
@@ -20,16 +21,23 @@ def note_breaches(
     rule: AlertRule, *, subject_type: str, beyond: Mapping[int, Mapping[str, Any]], back: Collection[int]
 ) -> int:
     """Judges one look: `beyond` says of each subject past the limit what the alert shall say, `back` who is past
-    `clear`. Returns the alerts raised. Who is neither keeps an open alert, but its time begins anew.
+    `clear` or none of the rule's business any more. Returns the alerts raised. Who is neither keeps an open alert, but
+    its time begins anew.
     """
     now, code = clock.now(), PREFIX + rule.name
     with transaction.atomic():
-        Breach.objects.filter(rule=rule.name).exclude(subject_id__in=list(beyond)).delete()
-        fresh = [Breach(rule=rule.name, subject_id=subject, since=now) for subject in beyond]
+        known = Breach.objects.filter(rule=rule.name)
+        known.exclude(subject_type=subject_type, subject_id__in=list(beyond)).delete()
+        fresh = [
+            Breach(rule=rule.name, subject_type=subject_type, subject_id=subject, since=now)
+            for subject in beyond
+        ]
         Breach.objects.bulk_create(fresh, ignore_conflicts=True)
-        since = dict(Breach.objects.filter(rule=rule.name).values_list("subject_id", "since"))
-        due = {subject for subject in beyond if now - since[subject] >= timedelta(seconds=rule.for_s)}
-        raised = due - _open(code)
+        # A twin with other readings may have removed a row just now: then its time begins now.
+        since = dict(known.values_list("subject_id", "since"))
+        limit = timedelta(seconds=rule.for_s)
+        due = {subject for subject in beyond if now - since.get(subject, now) >= limit}
+        raised = due - open_subjects(rule, subject_type)
         for subject in sorted(raised):
             raise_alert(
                 code, Severity(rule.severity.value), subject_type=subject_type, subject_id=subject,
@@ -37,24 +45,24 @@ def note_breaches(
             )  # fmt: skip
         for subject in back:
             clear_alert(code, subject_type=subject_type, subject_id=subject)
+        # The rule had a metric of something else before.
+        _clear(Alert.objects.filter(code=code).exclude(subject_type=subject_type))
     return len(raised)
 
 
-def open_subjects(rule: AlertRule) -> set[int]:
+def open_subjects(rule: AlertRule, subject_type: str) -> set[int]:
     """The subjects of which this rule has an open alert."""
-    return _open(PREFIX + rule.name)
+    alerts = Alert.objects.filter(code=PREFIX + rule.name, subject_type=subject_type, cleared_at=None)
+    return {int(subject) for subject in alerts.values_list("subject_id", flat=True)}
 
 
 def forget_rules(names: Collection[str]) -> None:
     """Clears what rules raised that are no more among `names`."""
     Breach.objects.exclude(rule__in=names).delete()
-    stray = Alert.objects.filter(code__startswith=PREFIX, cleared_at=None).exclude(
-        code__in=[PREFIX + name for name in names]
-    )
-    for alert in stray:
+    codes = [PREFIX + name for name in names]
+    _clear(Alert.objects.filter(code__startswith=PREFIX).exclude(code__in=codes))
+
+
+def _clear(alerts: QuerySet[Alert]) -> None:
+    for alert in alerts.filter(cleared_at=None):
         clear_alert(alert.code, subject_type=alert.subject_type, subject_id=alert.subject_id)
-
-
-def _open(code: str) -> set[int]:
-    rows = Alert.objects.filter(code=code, cleared_at=None).values_list("subject_id", flat=True)
-    return {int(subject) for subject in rows}

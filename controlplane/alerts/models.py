@@ -60,8 +60,11 @@ class Breach(models.Model):
     """Since when a reading is beyond the limit of a rule without a break."""
 
     rule = models.CharField(max_length=50)
+    subject_type = models.CharField(max_length=20)
     subject_id = models.BigIntegerField()
     since = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["rule", "subject_id"], name="breach_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["rule", "subject_type", "subject_id"], name="breach_once")
+        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from controlplane.alerts.models import Alert, Severity
@@ -42,6 +42,12 @@ def clear_alert(code: str, *, subject_type: str, subject_id: object) -> bool:
     """Close the open alert about this subject; True when there was one."""
     key = {"code": code, "subject_type": subject_type, "subject_id": str(subject_id)}
     return _changed(Alert.objects.filter(**key, cleared_at=None).update(cleared_at=clock.now()))
+
+
+def forget_subject(subject_type: str, subject_ids: Iterable[object]) -> None:
+    """Clear all that is open about subjects that are no more."""
+    gone = Alert.objects.filter(subject_type=subject_type, subject_id__in=[str(one) for one in subject_ids])
+    _changed(gone.filter(cleared_at=None).update(cleared_at=clock.now()))
 
 
 def acknowledge(alert: Alert, *, by: str, note: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -44,7 +45,7 @@ def with_silenced(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
 
 def open_counts() -> dict[str, int]:
     """How many alerts are open, of them critical and acknowledged, without those that are silenced."""
-    open_ones = with_silenced(Alert.objects.filter(cleared_at=None))
+    open_ones: Any = with_silenced(Alert.objects.filter(cleared_at=None))
     rows = list(open_ones.values_list("severity", "acknowledged_at", "silenced"))
     heard = [(severity, taken) for severity, taken, silenced in rows if not silenced]
     return {

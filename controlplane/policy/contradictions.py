@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from controlplane.policy.document import PolicyDocument
+from controlplane.policy.document import PolicyDocument, Retention
 from controlplane.policy.hours import is_time_zone, minutes_between
 
 Path_ = tuple[str | int, ...]
@@ -41,6 +41,15 @@ def contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:
         yield ("health", "silent-after-s"), _("Must be larger than report-interval-s.")
     yield from _time_contradictions(document)
     yield from _alert_contradictions(document)
+    yield from _retention_contradictions(document.retention)
+
+
+def _retention_contradictions(kept: Retention) -> Iterator[tuple[Path_, str]]:
+    if kept.raw_readings_hours > 24 * kept.minute_readings_days:
+        # A late reading makes its minute and hour anew, out of what must still be there.
+        yield ("retention", "raw-readings-hours"), _("Must not be longer than minute-readings-days.")
+    if kept.minute_readings_days > kept.hour_readings_days:
+        yield ("retention", "minute-readings-days"), _("Must not be longer than hour-readings-days.")
 
 
 def _time_contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:

@@ -35,7 +35,7 @@ _MAKERS = frozenset(
     | {"iluvatar", "corex", "metax", "tenstorrent"}
 )
 # What drivers add to a model's name that tells nothing of the model.
-_NOISE = {
+_NOISE: Mapping[str, frozenset[str]] = {
     Vendor.NVIDIA: frozenset({"grid"}),
     Vendor.AMD: frozenset({"radeontm", "oam", "ac", "mba", "mcm", "vf"}),
     Vendor.TENSTORRENT: frozenset({"wormhole", "blackhole", "grayskull"}),

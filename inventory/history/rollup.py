@@ -74,6 +74,8 @@ def _make(grain: Grain, start: datetime) -> bool:
         if grain is Grain.MINUTE:
             cursor.execute(MAKE_GROUPS)
             mark_due(Grain.HOUR, [start])
+        # A device or node may belong to another group by now: the one that it left must not keep it.
+        cursor.execute(f"DELETE FROM {GROUP.table(grain)} WHERE at = %(at)s", span)
         for subject in (DEVICE, NODE, GROUP):
             cursor.execute(_minute_sql(subject) if grain is Grain.MINUTE else _hour_sql(subject), span)
     return True

@@ -126,3 +126,12 @@ def test_a_silence_names_what_how_long_and_why(admin: User, body: dict[str, obje
 def test_the_rules_of_the_policy_are_listed(member: User) -> None:
     rules = client_of(member).get("/api/v1/alert-rules").json()
     assert [rule["name"] for rule in rules] == ["device-hot", "node-memory-full"]
+
+
+def test_silences_of_what_others_may_not_see_are_not_shown(admin: User, member: User) -> None:
+    for subject_type in ("job", "device"):
+        body = {"subject_type": subject_type, "subject_id": "1", "minutes": 5, "reason": "secret plan"}
+        client_of(admin).post("/api/v1/alert-silences", body, format="json")
+    shown = [one["subject_type"] for one in client_of(member).get("/api/v1/alert-silences").json()["results"]]
+    assert shown == ["device"]
+    assert len(client_of(admin).get("/api/v1/alert-silences").json()["results"]) == 2

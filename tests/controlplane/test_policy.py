@@ -269,3 +269,8 @@ def test_alert_rules_that_mean_nothing_are_refused(rules: str, field: str) -> No
     with pytest.raises(PolicyError) as caught:
         read_document(f"scheduler:\n  alert-rules: {rules}\n")
     assert (caught.value.line, caught.value.field) == (2, field)
+
+
+def test_coarser_readings_are_kept_at_least_as_long() -> None:
+    with pytest.raises(PolicyError, match="minute-readings-days"):
+        read_document("scheduler:\n  retention: {raw-readings-hours: 100, minute-readings-days: 1}\n")

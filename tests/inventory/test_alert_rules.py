@@ -12,7 +12,7 @@ from controlplane.alerts.models import Alert, Breach
 from controlplane.base import clock
 from controlplane.policy.document import AlertMetric, AlertRule
 from inventory.alert_rules import watch
-from inventory.models import Device, DeviceReading, NodeReading, NodeSet
+from inventory.models import Device, DeviceHealth, DeviceReading, NodeReading, NodeSet
 from tests.inventory.factories import make_device, make_node
 
 pytestmark = pytest.mark.django_db
@@ -139,3 +139,31 @@ def test_a_rule_that_is_no_more_leaves_no_alert(device: Device) -> None:
     watch([HOT])
     assert open_codes() == []
     assert not Breach.objects.exists()
+
+
+def test_what_the_rule_no_longer_speaks_of_is_cleared(device: Device) -> None:
+    read(device, memory_used_mib=device.memory_total_mib)
+    watch([FULL])
+    assert open_codes() == ["rule:full"]
+    elsewhere = AlertRule(name="full", metric=FULL.metric, above=50, node_sets=("west",))
+    watch([elsewhere])
+    assert open_codes() == []
+
+
+def test_a_device_that_is_gone_leaves_no_alert(device: Device) -> None:
+    read(device, memory_used_mib=device.memory_total_mib)
+    watch([FULL])
+    Device.objects.filter(pk=device.pk).update(health=DeviceHealth.MISSING)
+    watch([FULL])
+    assert open_codes() == []
+
+
+def test_node_and_device_of_one_number_are_two(moving: object) -> None:
+    node = make_node(cpu_count=8, memory_mib=1000)
+    device = make_device(node, pk=node.pk)
+    read(device, memory_used_mib=device.memory_total_mib)
+    NodeReading.objects.create(node=node, at=clock.now(), memory_used_mib=990)
+    watch([FULL])
+    of_node = AlertRule(name="full", metric=AlertMetric.NODE_MEMORY, above=50)
+    assert watch([of_node]) == 1
+    assert list(Alert.objects.filter(cleared_at=None).values_list("subject_type", flat=True)) == ["node"]

@@ -10,6 +10,7 @@ from controlplane.accounts import audit
 from controlplane.accounts.models import AuditEntry
 from controlplane.alerts.models import Alert, Severity
 from controlplane.alerts.service import clear_alert, raise_alert
+from controlplane.alerts.silences import silence
 from controlplane.base import clock
 from controlplane.policy.active import active_policy
 from queues.models import IdempotencyKey, Job, JobEvent
@@ -59,6 +60,8 @@ def test_what_is_old_goes(placement):
     for subject in ("1", "2"):
         raise_alert("code", Severity.WARNING, subject_type="node", subject_id=subject)
     clear_alert("code", subject_type="node", subject_id="1")
+    for until in (clock.now() - LONG, clock.now() + LONG):
+        silence(code="x", subject_type="", subject_id="", until=until, reason="x", by="ops")
     age(Cycle.objects, "started_at")
     age(Decision.objects, "at")
     age(AuditEntry.objects, "at")
@@ -67,7 +70,7 @@ def test_what_is_old_goes(placement):
     age(IdempotencyKey.objects, "created_at")
     found = counts()
     assert {name: n for name, n in found.items() if n} == {
-        "stale_decisions": 1, "cycles": 1, "idempotency_keys": 1, "alerts": 1, "audit": 1,
+        "stale_decisions": 1, "cycles": 1, "idempotency_keys": 1, "alerts": 1, "silences": 1, "audit": 1,
     }  # fmt: skip
     assert Decision.objects.get().cycle == Cycle.objects.get()
     assert Job.objects.exists() and JobEvent.objects.exists() and Alert.objects.get().cleared_at is None

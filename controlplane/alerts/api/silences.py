@@ -14,7 +14,8 @@ from rest_framework.views import APIView
 
 from controlplane.accounts import audit
 from controlplane.accounts.permissions import Action, permission_for, permissions_by_method
-from controlplane.accounts.scoping import signed_in
+from controlplane.accounts.scoping import sees_everything, signed_in
+from controlplane.alerts.api.views import SHARED_SUBJECTS
 from controlplane.alerts.models import Severity, Silence
 from controlplane.alerts.silences import end_silence, silence
 from controlplane.base import clock
@@ -68,6 +69,8 @@ class SilencesView(APIView):
     def get(self, request: Request) -> Response:
         query = read_query(request, SilenceQuerySerializer, paged=True)
         found = Silence.objects.all()
+        if not sees_everything(signed_in(request)):
+            found = found.filter(subject_type__in=(*SHARED_SUBJECTS, ""))
         if "active" in query:
             now = clock.now()
             found = found.filter(until__gt=now) if query["active"] else found.filter(until__lte=now)
