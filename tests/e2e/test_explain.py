@@ -10,8 +10,14 @@ from tests.e2e.console import Console
 from tests.e2e.test_pages import KEY, sideways_px
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
-ONE_PIECE = {"devices": 1, "device_memory": "40 GiB", "shareable": True, "splittable": False, "cores": 1}
-FULL_NODE = {"devices": 8, "device_memory": "60 GiB", "shareable": True, "cores": 1}
+ONE_PIECE: dict[str, Any] = {
+    "devices": 1,
+    "device_memory": "40 GiB",
+    "shareable": True,
+    "splittable": False,
+    "cores": 1,
+}
+FULL_NODE: dict[str, Any] = {"devices": 8, "device_memory": "60 GiB", "shareable": True, "cores": 1}
 
 
 def simulated_job(
