@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
@@ -116,10 +116,18 @@ def cancel(job: Job, *, actor: str) -> bool:
     return _move(job, Next.CANCELLED, changes, Cause("cancelled", now, actor=actor))
 
 
+def kept_off() -> set[int]:
+    """The devices that some waiting job may not have, because they failed under it."""
+    found = _kept_off_some().values_list("excluded_devices", flat=True)
+    return {device for devices in found for device in devices}
+
+
 def readmit(device_ids: Collection[int]) -> int:
     """Devices that failed under jobs are in service again: those of the jobs that still wait may have them."""
-    waiting = Job.objects.filter(status=JobStatus.PENDING).exclude(excluded_devices=[])
-    affected = [job.pk for job in waiting if set(job.excluded_devices) & set(device_ids)]
+    kept = _kept_off_some().values_list("pk", "excluded_devices") if device_ids else ()
+    affected = [job for job, devices in kept if not set(devices).isdisjoint(device_ids)]
+    if not affected:
+        return 0
     with transaction.atomic():
         jobs = [job for job in lock_jobs(affected).values() if job.status == JobStatus.PENDING]
         for job in jobs:
@@ -128,6 +136,10 @@ def readmit(device_ids: Collection[int]) -> int:
             Job.objects.filter(pk=job.pk).update(excluded_devices=left, shape=shape)
         after_commit(Topic.CYCLE_WAKE)
     return len(jobs)
+
+
+def _kept_off_some() -> QuerySet[Job]:
+    return Job.objects.filter(status=JobStatus.PENDING).exclude(excluded_devices=[])
 
 
 def remark(job: Job, code: str, details: Mapping[str, Any]) -> None:

@@ -17,11 +17,12 @@ from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
 from controlplane.policy.active import active_policy
-from inventory.models import DeviceHealth, NodeState
+from inventory.health import TAKES_JOBS
+from inventory.models import Device, DeviceHealth, NodeState
 from inventory.operations import finish_drains
 from queues import lifecycle
 from queues.derive import Ending
-from queues.models import Job, JobEvent
+from queues.models import FINAL_STATUSES, Job, JobEvent
 from scheduling.backends.agent import bump_epoch
 from scheduling.bookings import FAILED, locked_live
 from scheduling.losses import give_up_unstoppable
@@ -47,6 +48,7 @@ class _Move:
 
 def look_around() -> int:
     """All that is to do; the number of placements that were told to stop."""
+    readmit_jobs()
     stopped = move_off_failed_devices() + move_off_drained_nodes()
     patience_s = active_policy().health.lost_after_s
     give_up_unstoppable(ENDINGS, before=clock.now() - timedelta(seconds=patience_s))
@@ -54,6 +56,14 @@ def look_around() -> int:
     tell_of_missing()
     tell_of_shrunken()
     return stopped
+
+
+def readmit_jobs() -> int:
+    """Let waiting jobs have devices again that failed under them and are back in service; how many jobs."""
+    serving = Q(fatal=False, health__in=TAKES_JOBS)
+    whole = Q(parent=None) | Q(parent__fatal=False, parent__health__in=TAKES_JOBS)
+    back = Device.objects.filter(serving, whole, pk__in=lifecycle.kept_off())
+    return lifecycle.readmit(set(back.values_list("pk", flat=True)))
 
 
 def move_off_failed_devices() -> int:
@@ -74,13 +84,18 @@ def move_off_drained_nodes() -> int:
 
 
 def _move(which: QuerySet[Any, Any], move: _Move) -> int:
-    """A gang falls together: all placements of a job go when one must."""
-    affected = set(Placement.objects.filter(pk__in=which).values_list("job_id", flat=True))
+    """A gang falls together: all placements of a job's attempt go when one must."""
+    condemned = Placement.objects.filter(pk__in=which).exclude(job__status__in=FINAL_STATUSES)
+    affected = set(condemned.values_list("job_id", flat=True))
     if not affected:
         return 0
     with transaction.atomic():
         jobs, placements = locked_live(Placement.objects.filter(job__in=affected, phase__in=MOVABLE))
-        going = [one for one in placements if not lifecycle.is_final(jobs[one.job_id])]
+        # What was condemned before the locks may have ended since, and its job be placed elsewhere.
+        still = set(condemned.filter(job__in=jobs).values_list("job_id", "attempt"))
+        going = [one for one in placements if (one.job_id, one.attempt) in still]
+        if not going:
+            return 0
         for placement in going:
             _stop(placement, jobs[placement.job_id], move)
         bump_epoch({placement.node_id for placement in going})
@@ -118,8 +133,7 @@ def _naming(part: Slice) -> dict[str, Any]:
 def tell_of_missing() -> None:
     """Each owner reads once of a device that is no longer reported; nothing is freed or stopped for that alone."""
     gone = Slice.objects.filter(MISSING, placement__phase__in=MOVABLE).exclude(FAILED)
-    for part in gone.select_related("placement__job", "device__node").order_by("pk"):
-        _tell(part, "device-missing", {})
+    _tell("device-missing", {part: {} for part in _named(gone)})
 
 
 def tell_of_shrunken() -> None:
@@ -127,10 +141,13 @@ def tell_of_shrunken() -> None:
     booked = Slice.objects.filter(device=OuterRef("device")).order_by().values("device")
     rows = Slice.objects.annotate(booked_mib=Subquery(booked.annotate(mib=Sum("memory_mib")).values("mib")))
     shrunken = rows.filter(placement__phase__in=MOVABLE, booked_mib__gt=F("device__memory_total_mib"))
-    found = list(shrunken.select_related("placement__job", "device__node").order_by("pk"))
-    for part in found:
-        _tell(part, "device-shrank", {"memory_mib": part.device.memory_total_mib})
+    found = _named(shrunken)
+    _tell("device-shrank", {part: {"memory_mib": part.device.memory_total_mib} for part in found})
     _alert_of_shrunken({str(part.device_id): part for part in found})
+
+
+def _named(parts: QuerySet[Slice]) -> list[Slice]:
+    return list(parts.select_related("placement", "device__node").order_by("pk"))
 
 
 def _alert_of_shrunken(found: Mapping[str, Slice]) -> None:
@@ -146,8 +163,20 @@ def _alert_of_shrunken(found: Mapping[str, Slice]) -> None:
         clear_alert(OVERBOOKED, subject_type="device", subject_id=device)
 
 
-def _tell(part: Slice, code: str, more: Mapping[str, Any]) -> None:
-    mark = {"placement": part.placement_id, "device": part.device_id, **more}
-    job = part.placement.job
-    if not JobEvent.objects.filter(job=job, code=code, details__contains=mark).exists():
-        lifecycle.remark(job, code, {**_naming(part), **mark})
+def _tell(code: str, found: Mapping[Slice, Mapping[str, Any]]) -> None:
+    """An event per slice, with what is said of it; what its job was told before is not told again."""
+    if not found:
+        return
+    with transaction.atomic():
+        jobs = lifecycle.lock_jobs(part.placement.job_id for part in found)
+        events = JobEvent.objects.filter(job__in=jobs, code=code).values_list("details", flat=True)
+        told = {_mark(details) for details in events}
+        for part, more in found.items():
+            said = {"placement": part.placement_id, "device": part.device_id, **more}
+            if _mark(said) not in told:
+                lifecycle.remark(jobs[part.placement.job_id], code, {**_naming(part), **said})
+
+
+def _mark(details: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What makes one such event different from another."""
+    return tuple(details.get(name) for name in ("placement", "device", "memory_mib"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
@@ -15,8 +16,8 @@ from queues.derive import Ending, Stage
 from queues.lifecycle import Exit, Progress
 from queues.models import Job
 from scheduling.backends.agent import bump_epoch
-from scheduling.bookings import failed_devices, locked_live, set_free
-from scheduling.models import LIVE_PHASES, Phase, Placement
+from scheduling.bookings import FAILED, failed_devices, locked_live, set_free
+from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
 
 NODE_LOST_TEXT = "The node stopped reporting."
 UNSTOPPABLE_TEXT = "It could not be stopped."
@@ -51,11 +52,13 @@ def declare_lost(node_id: int) -> int:
 
 
 def give_up_unstoppable(endings: Mapping[str, Ending], *, before: datetime) -> int:
-    """Give up placements that were told to stop for one of these reasons before that time and still have not, as on a
-    device that holds its process for ever; how many. Late answers of theirs change nothing.
+    """Give up placements that were told to stop before that time and still have not, for one of these reasons or on a
+    device that failed for good and may hold their process for ever; how many. Late answers of theirs change nothing.
     """
+    on_failed = Slice.objects.filter(FAILED).values("placement_id")
+    hopeless = Q(stop_reason__in=endings) | Q(pk__in=on_failed)
     stuck = Placement.objects.filter(
-        phase=Phase.STOPPING, stop_reason__in=endings, stopping_at__lte=before, node__state__in=REPORTING
+        hopeless, phase__in=LIVE_PHASES, stopping_at__lte=before, node__state__in=REPORTING
     )
     if not stuck.exists():
         return 0
@@ -63,7 +66,7 @@ def give_up_unstoppable(endings: Mapping[str, Ending], *, before: datetime) -> i
         jobs, placements = locked_live(stuck)
         bump_epoch({placement.node_id for placement in placements})
         for placement in placements:
-            ending = endings[placement.stop_reason]
+            ending = endings.get(placement.stop_reason, Ending.DEVICE_FAILED)
             _give_up(placement, jobs[placement.job_id], Exit(ending, message=UNSTOPPABLE_TEXT))
         after_commit(Topic.CYCLE_WAKE)
         return len(placements)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from django.db.models import Sum
 
 from inventory.wiring import UPWARD, Booked
-from queues import lifecycle
 from scheduling.backends.agent import raise_epoch
 from scheduling.evacuation import look_around
 from scheduling.losses import declare_lost
@@ -21,7 +20,6 @@ def connect() -> None:
     UPWARD.booked = booked
     UPWARD.declare_lost = declare_lost
     UPWARD.look_around = look_around
-    UPWARD.readmit = lifecycle.readmit
     UPWARD.raise_epoch = raise_epoch
     UPWARD.device_bookings = device_bookings
     UPWARD.node_bookings = node_bookings

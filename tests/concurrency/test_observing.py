@@ -7,8 +7,9 @@ import functools
 import pytest
 
 from agent.protocol import TaskPhase
-from inventory.models import Node, NodeState
+from inventory.models import Device, DeviceHealth, Node, NodeState
 from queues.models import Job, JobEvent, JobStatus
+from scheduling.evacuation import tell_of_missing
 from scheduling.losses import declare_lost
 from scheduling.models import CoreBooking, Phase, Placement, Slice
 from scheduling.operations import cancel_job
@@ -101,3 +102,16 @@ def test_reports_and_cycles_do_not_deadlock(user, at_once):
         ]
         results = at_once(*works)
         assert not [r for r in results if isinstance(r, Exception)], results
+
+
+def test_two_looks_at_once_tell_an_owner_once(user, at_once):
+    node = make.make_node()
+    device = make.make_device(node)
+    for _round in range(ROUNDS):
+        job = make.make_job(user, resources={"devices": 1})
+        make.run_cycle()
+        Device.objects.update(health=DeviceHealth.MISSING)
+        assert at_once(*[tell_of_missing] * 4) == [None] * 4
+        assert JobEvent.objects.filter(job=job, code="device-missing").count() == 1
+        make.report(node, make.ended(Placement.objects.get(job=job)))
+        Device.objects.filter(pk=device.pk).update(health=DeviceHealth.HEALTHY)

@@ -17,14 +17,17 @@ from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState
 from inventory.operations import change_node_state, forget_device, release_device
 from queues.events import event_text
 from queues.models import ExitClass, Job, JobEvent, JobStatus
+from scheduling import evacuation
 from scheduling.backends.agent import desired_set
-from scheduling.evacuation import look_around, move_off_failed_devices
+from scheduling.bookings import locked_live
+from scheduling.evacuation import look_around, move_off_failed_devices, tell_of_missing
 from scheduling.losses import declare_lost
 from scheduling.models import CoreBooking, Phase, Placement, Slice
 from scheduling.operations import cancel_job
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
+THRESHOLDS = Thresholds()
 STOPPED = {"code": None, "reason": ExitReason.STOPPED}
 
 
@@ -51,10 +54,21 @@ def running(user, node: Node, **changes) -> tuple[Job, Placement, Device]:
     return job, placement, placement.slices.get().device
 
 
-def check(device: Device, result: CheckResult, times: int = 1) -> None:
+def check(
+    device: Device, result: CheckResult, *, times: int = 1, thresholds: Thresholds = THRESHOLDS
+) -> None:
     for _ in range(times):
         device.refresh_from_db()
-        observe_checks([device], [Check(device.identity, result, "xid-79", "raw")], Thresholds())
+        observe_checks([device], [Check(device.identity, result, "xid-79", "raw")], thresholds)
+
+
+def waiting_for_its_failed_device(user, node: Node) -> tuple[Job, Device]:
+    """A job that waits since the only device of its node failed under it."""
+    Device.objects.filter(index=1).delete()
+    job, placement, device = running(user, node)
+    check(device, CheckResult.FATAL)
+    make.report(node, make.ended(placement, code=1))
+    return job, device
 
 
 def told(job: Job) -> list[str]:
@@ -166,21 +180,38 @@ def test_a_job_whose_node_is_lost_as_well_does_not_go_back_to_that_device(user, 
     assert job.excluded_devices == [device.pk]
 
 
-def test_a_person_who_releases_the_device_lets_the_job_have_it_again(
-    user, node, django_capture_on_commit_callbacks
-):
-    Device.objects.filter(index=1).delete()
-    job, placement, device = running(user, node)
-    check(device, CheckResult.FATAL)
-    make.report(node, make.ended(placement, code=1))
+def test_a_person_who_releases_the_device_lets_the_job_have_it_again(user, node):
+    job, device = waiting_for_its_failed_device(user, node)
     check(device, CheckResult.OK, times=5)
+    look_around()
     make.run_cycle()
     assert Job.objects.get().status == JobStatus.PENDING
-    with django_capture_on_commit_callbacks(execute=True):
-        release_device(device, reason="new cable", actor="op")
+    device.refresh_from_db()
+    release_device(device, reason="new cable", actor="op")
+    look_around()
     make.run_cycle()
     job.refresh_from_db()
     assert (job.status, job.excluded_devices) == (JobStatus.STARTING, [])
+
+
+def test_good_checks_that_release_the_device_let_the_job_have_it_again(user, node):
+    job, device = waiting_for_its_failed_device(user, node)
+    check(device, CheckResult.OK, times=5, thresholds=Thresholds(auto_release=True))
+    look_around()
+    make.run_cycle()
+    job.refresh_from_db()
+    assert (job.status, job.excluded_devices) == (JobStatus.STARTING, [])
+
+
+def test_a_slice_is_back_in_service_when_its_whole_device_is(user, node):
+    _job, device = waiting_for_its_failed_device(user, node)
+    part = make.make_device(node, index=5, parent=device)
+    Job.objects.update(excluded_devices=[part.pk])
+    look_around()
+    assert Job.objects.get().excluded_devices == [part.pk]
+    Device.objects.filter(pk=device.pk).update(health=DeviceHealth.SUSPECT, fatal=False)
+    look_around()
+    assert Job.objects.get().excluded_devices == []
 
 
 def test_a_device_that_is_no_longer_reported_frees_nothing_and_is_told_once(user, node):
@@ -267,3 +298,70 @@ def test_a_job_that_was_cancelled_is_left_to_its_end(user, node):
     assert look_around() == 0
     make.report(node, make.task(placement, TaskPhase.STOPPING))
     assert "device-failing" not in told(job)
+
+
+def test_what_is_left_to_its_end_wakes_no_cycle(user, node, django_capture_on_commit_callbacks):
+    """A cycle that wakes the next one without having done anything would run for ever."""
+    job, _placement, device = running(user, node)
+    cancel_job(job.pk, actor="ada")
+    check(device, CheckResult.FATAL)
+    with django_capture_on_commit_callbacks() as told_after:
+        assert move_off_failed_devices() == 0
+    assert told_after == []
+
+
+@pytest.mark.parametrize("reason", ["", "cancelled"])
+def test_what_a_failed_device_holds_for_ever_gives_back_what_it_booked(user, node, reason):
+    job, placement, device = running(user, node)
+    with time_machine.travel(clock.now(), tick=False) as now:
+        if reason:
+            cancel_job(job.pk, actor="ada")
+        make.report(node, make.task(placement, TaskPhase.STOPPING))
+        check(device, CheckResult.FATAL)
+        now.shift(timedelta(seconds=179))
+        look_around()
+        assert Slice.objects.exists() and CoreBooking.objects.exists()
+        now.shift(timedelta(seconds=1))
+        look_around()
+    placement.refresh_from_db()
+    job.refresh_from_db()
+    assert not Slice.objects.exists() and not CoreBooking.objects.exists()
+    assert (placement.phase, placement.stop_reason) == (Phase.LOST, reason or "device-failed")
+    assert job.status == (JobStatus.CANCELLED if reason else JobStatus.PENDING)
+
+
+def test_a_cancelled_job_that_stops_slowly_on_a_good_device_keeps_what_it_holds(user, node):
+    job, placement, _device = running(user, node)
+    with time_machine.travel(clock.now(), tick=False) as now:
+        cancel_job(job.pk, actor="ada")
+        make.report(node, make.task(placement, TaskPhase.STOPPING))
+        now.shift(timedelta(hours=1))
+        look_around()
+    assert Slice.objects.count() == 1
+
+
+def test_an_attempt_that_was_placed_elsewhere_meanwhile_runs_on(user, node, monkeypatch):
+    """Between the look and the locks the old attempt ends and the next one gets a place."""
+    _job, placement, device = running(user, node)
+    check(device, CheckResult.FATAL)
+
+    def late(rows):
+        monkeypatch.undo()
+        make.report(node, make.ended(placement, code=1))
+        make.run_cycle()
+        return locked_live(rows)
+
+    monkeypatch.setattr(evacuation, "locked_live", late)
+    assert move_off_failed_devices() == 0
+    latest = Placement.objects.latest("pk")
+    assert (latest.attempt, latest.phase, latest.stop_reason) == (2, Phase.ASSIGNED, "")
+
+
+def test_owners_are_told_by_a_bounded_number_of_queries(user, node, django_assert_num_queries):
+    parts = [running(user, node)[2] for _ in range(2)]
+    Device.objects.update(health=DeviceHealth.MISSING)
+    look_around()
+    assert JobEvent.objects.filter(code="device-missing").count() == len(parts)
+    # Slices, savepoint, jobs, events, savepoint.
+    with django_assert_num_queries(5):
+        tell_of_missing()
