@@ -54,7 +54,11 @@ def test_deep(arguments: list[str]) -> int:
     plain = ("-q", "-p", "no:schemathesis", "-n", str(WORKERS))
     named = ("-k", "property or properties or estimate")
     engine = run_shown([BIN / "pytest", "tests/engine", *plain, *named, *arguments], env=env)
-    parsers = run_shown([BIN / "pytest", "tests/agent/test_mutations.py", *plain, *arguments], env=env)
+    # Thousands of cases of one output take longer than a test that hangs.
+    patient = ("-o", "faulthandler_timeout=0")
+    parsers = run_shown(
+        [BIN / "pytest", "tests/agent/test_mutations.py", *plain, *patient, *arguments], env=env
+    )
     return engine or parsers
 
 
