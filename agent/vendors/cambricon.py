@@ -1,4 +1,4 @@
-"""Cambricon devices: cnmon's table of versions 4 to 6 and the lists of `cnmon info`."""
+"""Cambricon devices: cnmon's table of versions 4 to 6, the lists of `cnmon info` and the matrix of `cnmon topo -m`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from agent.vendors.findings import (
     rule,
     with_processes,
 )
+from agent.vendors.matrix import looks_like_matrix, read_matrix
 from agent.vendors.tables import (
     Entry,
     Record,
@@ -77,12 +78,12 @@ class CambriconProbe:
 
     @staticmethod
     def parse(captured: str) -> Readout:
-        """cnmon's table, or the output of `cnmon info`."""
+        """Any of cnmon's outputs; recognised by content."""
         return conclude(Vendor.CAMBRICON, collect(captured), TABLE)
 
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
-        capture = ask(tool_on_path(("cnmon",), FOLDERS), [[], ["info"]], collect)
+        capture = ask(tool_on_path(("cnmon",), FOLDERS), [[], ["info"], ["topo", "-m"]], collect)
         readout = self._identities.keep(conclude(Vendor.CAMBRICON, capture, TABLE))
         return complete(readout, self._root, self._counts)
 
@@ -91,7 +92,8 @@ def collect(captured: str) -> Capture:
     """All that is said in this text."""
     clean = plain(captured)
     _, blocks = split_blocks(clean, _BLOCK)
-    capture = merge([_read_table(clean), _read_info(blocks)])
+    matrix = [read_matrix(clean)] if looks_like_matrix(clean) else []
+    capture = merge([_read_table(clean), _read_info(blocks), *matrix])
     capture = with_processes(capture, [] if blocks else read_processes(clean))
     loose = [line for line in loose_lines(clean) if not _BLOCK.match(line)]
     return nothing_found(add_complaints(capture, loose, TABLE), clean, tool="cnmon")
@@ -114,7 +116,7 @@ def _read_table(clean: str) -> Capture:
             )
         elif parent is None:
             findings.append(finding)
-    driver = re.search(r"^\|.*\bDriver\s+(v[\w.\-]+)\s*\|$", clean, re.MULTILINE)
+    driver = re.search(r"^\s*\|.*\bDriver\s+(v[\w.\-]+)\s*\|\s*$", clean, re.MULTILINE)
     version = driver.group(1) if driver else next((one.driver_version for one in findings), None)
     return Capture(tuple(findings), version)
 

@@ -21,6 +21,10 @@ NO_DEVICES = re.compile(
     re.IGNORECASE,
 )
 _ASKS_FOR_TROUBLE = re.compile(r"reset required$|(failure|error) occurred$")
+_ANOTHER_HOST = re.compile(
+    r"\bssh\b|\bunreachable!|connect to (the )?host\b|\bconnection (closed|refused|timed out)\b",
+    re.IGNORECASE,
+)
 UNSUPPORTED = re.compile(r"not[ _]supported|unsupported", re.IGNORECASE)
 TROUBLE = re.compile(
     r"permission denied|not (loaded|initiali[sz]ed|accessible|running)|unable to|cannot|could ?n.t|command not found",
@@ -29,8 +33,14 @@ TROUBLE = re.compile(
 
 
 def spoken(entries: Iterable[Entry]) -> tuple[str, ...]:
-    """All values of a device's list, and the questions of trouble that are answered with yes."""
-    told = [entry for entry in entries if known(entry.value)]
+    """All values of a device's list, and the questions of trouble that are answered with yes; what another host could
+    not do says nothing of this one's devices.
+    """
+    told = [
+        entry
+        for entry in entries
+        if known(entry.value) and not _ANOTHER_HOST.search(f"{entry.path[-1]}: {entry.value}")
+    ]
     yes = [entry.path[-1] for entry in told if entry.value.lower() in ("yes", "true")]
     return (*(entry.value for entry in told), *(key for key in yes if _ASKS_FOR_TROUBLE.search(key)))
 
@@ -44,7 +54,7 @@ def add_complaints(capture: Capture, loose: Iterable[str], table: Table) -> Capt
     for line in (line.strip()[:EVIDENCE_CHARS] for line in loose):
         if UNSUPPORTED.search(line) or not (table.judge(line) or TROUBLE.search(line)):
             continue
-        named = _named(line, found)
+        named = None if _ANOTHER_HOST.search(line) else _named(line, found)
         if named is None:
             warnings.append(notice("tool-failed", problem=line))
         elif line not in named.complaints:

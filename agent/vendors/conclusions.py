@@ -22,10 +22,11 @@ _NUMBER_LIKE = re.compile(r"^[-+]?[\d.]+(e[-+]?\d+)?\s*[%°℃A-Za-z/]{0,6}$")
 
 def conclude(vendor: Vendor, capture: Capture, table: Table) -> Readout:
     """Facts, readings and checks of a capture."""
+    driver = known(capture.driver_version)
     return Readout(
         vendor=vendor,
-        driver_version=capture.driver_version,
-        readings=[_reading(vendor, finding, table, capture.driver_version) for finding in capture.findings],
+        driver_version=driver,
+        readings=[_reading(vendor, finding, table, driver) for finding in capture.findings],
         links=list(capture.links),
         warnings=list(capture.warnings),
     )

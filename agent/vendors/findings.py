@@ -144,20 +144,22 @@ def merge(captures: Iterable[Capture]) -> Capture:
         for finding in capture.findings:
             older = found.get(finding.key)
             found[finding.key] = finding.over(older) if older else finding
-        driver = driver or capture.driver_version
+        driver = driver or known(capture.driver_version)
         links |= {(link.a, link.b): link for link in capture.links}
         warnings += [said for said in capture.warnings if said not in warnings]
     return Capture(tuple(found.values()), driver, tuple(links.values()), tuple(warnings))
 
 
 def with_processes(capture: Capture, rows: Iterable[ProcessRow]) -> Capture:
-    """The capture, its devices with the processes on them."""
-    by_device: dict[int, list[Process]] = {}
+    """The capture, its devices with the processes on them; of one told of twice the later row counts."""
+    by_device: dict[int, dict[int, Process]] = {}
     for row in rows:
         process = Process(pid=row.pid, name=row.name or None, memory_used_mib=mib(row.memory))
-        by_device.setdefault(row.device, []).append(process)
+        by_device.setdefault(row.device, {})[row.pid] = process
     findings = tuple(
-        replace(finding, processes=tuple(by_device.get(finding.index, finding.processes)))
+        replace(finding, processes=tuple(by_device[finding.index].values()))
+        if finding.index in by_device
+        else finding
         for finding in capture.findings
     )
     return replace(capture, findings=findings)

@@ -23,7 +23,7 @@ from agent.vendors.findings import (
     rule,
     with_processes,
 )
-from agent.vendors.matrix import looks_like_matrix, read_matrix
+from agent.vendors.matrix import is_matrix_row, looks_like_matrix, read_matrix
 from agent.vendors.tables import (
     NAMED_LINE,
     Entry,
@@ -53,6 +53,7 @@ HEADER = (
     ("Fan Temp Perf Pwr:Usage/Cap", "Memory-Usage", "GPU-Util Compute M."),
 )
 _BLOCK = re.compile(r"^GPU\s+((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)\s*$")
+_XML = re.compile(r"(?:<\?xml|<(?=[\w]*log\b|gpu\b)).*?(?:</\w*log>|\Z)", re.DOTALL)
 _SECOND = re.compile(r"^(\S+)\s+(\S+)\s+(\S+)\s+(.*)$")
 _COLUMNS = {
     "index": "index",
@@ -99,20 +100,16 @@ class IluvatarProbe:
 
 
 def collect(captured: str) -> Capture:
-    """All that is said in this text."""
+    """All that is said in this text, also by several outputs one after the other."""
     clean = plain(captured)
-    if "<gpu" in clean:
-        capture, loose = _read_xml(clean), loose_lines(clean)
-    elif looks_like_matrix(clean):
-        capture, loose = read_matrix(clean), []
-    else:
-        names = tuple(
-            Finding(index=number, model=name, uuid=uuid) for number, name, uuid in read_names(clean)
-        )
-        capture = merge([_read_table(clean), _read_list(clean), Capture(names), _read_csv(clean)])
-        capture = with_processes(capture, read_processes(clean))
-        skipped = (_BLOCK, NAMED_LINE)
-        loose = [line for line in loose_lines(clean) if not any(shape.match(line) for shape in skipped)]
+    captures = [_read_xml(document) for document in _XML.findall(clean)]
+    rest = _XML.sub("", clean)
+    names = tuple(Finding(index=number, model=name, uuid=uuid) for number, name, uuid in read_names(rest))
+    captures += [_read_table(rest), _read_list(rest), Capture(names), _read_csv(rest)]
+    captures += [read_matrix(rest)] if looks_like_matrix(rest) else []
+    capture = with_processes(merge(captures), read_processes(rest))
+    shapes = (_BLOCK, NAMED_LINE)
+    loose = [line for line in loose_lines(clean) if not any(shape.match(line) for shape in shapes)]
     return nothing_found(add_complaints(capture, loose, TABLE), clean, tool=TOOL)
 
 
@@ -122,7 +119,7 @@ def _read_table(clean: str) -> Capture:
         first = record.lines[0][0].split(maxsplit=1)
         if len(first) == 2:
             findings.append(_from_table(record, int(first[0]), first[1]))
-    driver = re.search(r"Driver Version:\s*([\w.\-]+)", clean)
+    driver = re.search(r"Driver Version:\s*([^\s|]+)", clean)
     return Capture(tuple(findings), driver.group(1) if driver and findings else None)
 
 
@@ -221,7 +218,7 @@ def _read_csv(clean: str) -> Capture:
     names: list[str | None] = []
     findings: list[Finding] = []
     for line in clean.splitlines():
-        if "," not in line or "|" in line or len(line) > 1 << 16:
+        if "," not in line or "|" in line or len(line) > 1 << 16 or is_matrix_row(line):
             continue
         try:
             cells = [cell.strip() for cell in next(csv.reader([line]), [])]

@@ -7,7 +7,7 @@ import re
 from agent.protocol import Link
 from agent.vendors.findings import Capture, Finding
 
-_DEVICE = re.compile(r"^GPU(\d{1,4})$")
+_DEVICE = re.compile(r"^(?:GPU|MLU)(\d{1,4})$")
 _KIND = re.compile(r"^([A-Z]+?)(\d{0,3})$")
 _COLUMN = re.compile(r"(?:CPU|NUMA|Node) Affinity|GPU NUMA ID|\S+")
 
@@ -18,15 +18,17 @@ def looks_like_matrix(text: str) -> bool:
 
 
 def read_matrix(text: str) -> Capture:
-    """Devices and links of the first matrix; rows of network cards and legends are passed over."""
+    """Devices and links of the first matrix; rows of network cards, legends and another matrix are passed over."""
     columns: list[str] = []
     findings: list[Finding] = []
     links: list[Link] = []
     for line in text.splitlines():
-        if not columns and _is_header(line):
+        if _is_header(line):
+            if findings and _COLUMN.findall(line) != columns:
+                break
             columns = _COLUMN.findall(line)
             continue
-        row = _DEVICE.match(line.split(maxsplit=1)[0]) if columns and line.strip() else None
+        row = _row(line) if columns else None
         if row is None:
             continue
         index = int(row.group(1))
@@ -39,9 +41,21 @@ def read_matrix(text: str) -> Capture:
     return Capture(tuple(findings), None, tuple(links))
 
 
+def is_matrix_row(line: str) -> bool:
+    """Whether a line begins with a device of the matrix."""
+    return _row(line) is not None
+
+
+def _row(line: str) -> re.Match[str] | None:
+    words = line.split(maxsplit=1)
+    return _DEVICE.match(words[0]) if words else None
+
+
 def _is_header(line: str) -> bool:
     words = line.split()
-    return bool(words) and words[0] == "GPU0" and "X" not in words and all(word != "-" for word in words)
+    if not words or not _DEVICE.match(words[0]) or not {"X", "-"}.isdisjoint(words):
+        return False
+    return "Affinity" in words or any(_DEVICE.match(word) for word in words[1:])
 
 
 def _cells(line: str) -> list[str]:

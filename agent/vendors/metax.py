@@ -109,7 +109,7 @@ def _read_table(clean: str) -> Capture:
         if finding and finding.model is None and findings:
             finding = replace(finding, model=findings[-1].model)  # another die of the board above
         findings += [finding] if finding else []
-    driver = re.search(r"Kernel Mode Driver Version:\s*([\w.\-]+)", clean)
+    driver = re.search(r"Kernel Mode Driver Version:\s*([^\s|]+)", clean)
     return Capture(tuple(findings), driver.group(1) if driver else None)
 
 
@@ -155,8 +155,8 @@ def _from_block(match: re.Match[str], entries: list[Entry]) -> Finding:
         model=match.group(2),
         pci_bus_id=match.group(3),
         uuid=match.group(5),
-        memory_total=value_of(entries, "vram total", "memory/total"),
-        memory_used=value_of(entries, "vram used", "memory/used"),
+        memory_total=value_of(entries, "vram total", "vis_vram total", "memory/total"),
+        memory_used=value_of(entries, "vram used", "vis_vram used", "memory/used"),
         utilization=value_of(entries, "utilization/gpu", "gpu util", "gpu"),
         temperature=next((entry.value for entry in entries if entry.path[-1].startswith("hotspot")), None),
         power=value_of(entries, "power/total", "board power/total", "total"),

@@ -1,4 +1,6 @@
-"""Moore Threads devices: mthreads-gmi's table of three lines per card, its `-q` list and its `-q -j` document."""
+"""Moore Threads devices: mthreads-gmi's table of three lines per card, its `-q` list, its `-q -j` document, its
+`topo -m`, and the driver's lines in the kernel log.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ from agent.vendors.findings import (
     rule,
     with_processes,
 )
+from agent.vendors.matrix import looks_like_matrix, read_matrix
 from agent.vendors.tables import (
     NAMED_LINE,
     Entry,
@@ -39,7 +42,15 @@ from agent.vendors.tables import (
 )
 
 TABLE = Table(
-    rules=(rule(r"^(abnormal|inactive|offline)$", CheckResult.FAILED, "error-state"), *COMMON_RULES),
+    rules=(
+        rule(r"^(abnormal|inactive|offline)$", CheckResult.FAILED, "error-state"),
+        # The vendor's guide has a card set aside on these XIDs of the bus and of the links between cards.
+        rule(
+            r"\bmtlink (is )?down\b|\bxid\b.*\b0x0(2000007|700000[13])\b", CheckResult.FAILED, "error-state"
+        ),
+        rule(r"\bxid\b\W+0x\d", CheckResult.UNKNOWN, "state-unknown"),
+        *COMMON_RULES,
+    ),
     good_states=frozenset({"normal", "ok", "healthy"}),
     too_hot_c=105,
 )
@@ -71,12 +82,12 @@ class MthreadsProbe:
 
     @staticmethod
     def parse(captured: str) -> Readout:
-        """The table, the list or the document; recognised by content."""
+        """Any of the tool's outputs; recognised by content."""
         return conclude(Vendor.MTHREADS, collect(captured), TABLE)
 
     def read(self) -> Readout:
         """Facts and readings of all devices now; raises ProbeError."""
-        capture = ask(tool_on_path((TOOL,)), [[], ["-q"]], collect)
+        capture = ask(tool_on_path((TOOL,)), [[], ["-q"], ["topo", "-m"]], collect)
         readout = self._identities.keep(conclude(Vendor.MTHREADS, capture, TABLE))
         return complete(readout, self._root, self._counts)
 
@@ -88,6 +99,7 @@ def collect(captured: str) -> Capture:
     captures = [_read_document(document) for document in documents]
     names = tuple(Finding(index=number, model=name, uuid=uuid) for number, name, uuid in read_names(rest))
     captures += [_read_table(rest), _read_list(rest), Capture(names)]
+    captures += [read_matrix(rest)] if looks_like_matrix(rest) else []
     loose = [line for line in loose_lines(rest) if not (_BLOCK.match(line) or NAMED_LINE.match(line))]
     capture = with_processes(merge(captures), read_processes(rest))
     capture = with_damage(add_complaints(capture, loose, TABLE), looks_cut(rest), tool=TOOL)
@@ -109,7 +121,9 @@ def _from_table(record: Record, index: int, model: str) -> Finding:
     use = (record.under("Mem") or "").split(maxsplit=1)
     used, total = split_pair(use[1] if len(use) > 1 else None)
     heat = (record.under("Temp") or "").split()
-    ecc = record.under("ECC")
+    ecc = (
+        record.lines[2][-1] if len(record.lines) > 2 else None
+    )  # copies differ in how many bars stand before it
     return Finding(
         index=index,
         pci_bus_id=record.under("PCIe"),
@@ -120,8 +134,13 @@ def _from_table(record: Record, index: int, model: str) -> Finding:
         temperature=heat[0] if heat else None,
         ecc=None if not known(ecc) else (ecc or "").lower() not in ("off", "disabled", "no"),
         complaints=record.cells,
-        damaged=not record.whole or not heat,
+        damaged=not _is_whole(record) or not heat,
     )
+
+
+def _is_whole(record: Record) -> bool:
+    upper = Record(record.header[:2], record.lines[:2])
+    return upper.whole and (len(record.header) < 3 or (len(record.lines) > 2 and bool(record.lines[2][-1])))
 
 
 def _degraded(device: str, lanes: str | None) -> list[Notice]:

@@ -12,6 +12,7 @@ _PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
 NAMED_LINE = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([\w\-]+)\)\s*$")
 _PROCESS = re.compile(r"^(\d{1,4})\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
 _WITH_FUNCTION = re.compile(r"^(\d{1,4})\s+\S+\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
+_ANOTHER_HOST = re.compile(r"^\S+ \| (CHANGED|SUCCESS|FAILED|UNREACHABLE)\b")
 _KEY = re.compile(r"^([^:]*[^:\s])\s*:(?:\s+(.*)|)$")
 
 
@@ -188,15 +189,19 @@ def value_of(entries: Iterable[Entry], *ends: str) -> str | None:
 
 
 def split_blocks(text: str, start: re.Pattern[str]) -> tuple[str, list[tuple[re.Match[str], str]]]:
-    """(what stands before the first device, one (heading, body) per device)."""
+    """(what stands before the first device, one (heading, body) per device); a line that begins the output of another
+    host ends a body.
+    """
     head: list[str] = []
     blocks: list[tuple[re.Match[str], list[str]]] = []
+    closed = False
     for line in text.splitlines():
         match = start.match(line)
+        closed = match is None and (closed or bool(blocks and _ANOTHER_HOST.match(line)))
         if match:
             blocks.append((match, []))
-        elif blocks:
+        elif blocks and not closed:
             blocks[-1][1].append(line)
-        else:
+        elif not blocks:
             head.append(line)
     return "\n".join(head), [(match, "\n".join(body)) for match, body in blocks]

@@ -1,7 +1,8 @@
-"""Tenstorrent devices: the snapshot of `tt-smi -s`."""
+"""Tenstorrent devices: the snapshot of `tt-smi -s` and the list of `tt-smi -ls`."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ TABLE = Table(
     too_hot_c=105,
 )
 TOOL = "tt-smi"
+_CELL_ENDS = re.compile(r"[│┃|]")
+_LISTED = re.compile(r"^\s*\d{1,4}: ([0-9A-Fa-f]{8,16}) \([^()]+ - ([^()]+)\)\s*$", re.MULTILINE)
 MARKS = ("dev/tenstorrent", "sys/module/tenstorrent")
 
 
@@ -43,7 +46,7 @@ class TenstorrentProbe:
 
     @staticmethod
     def parse(captured: str) -> Readout:
-        """A snapshot, also with the tool's own lines around it."""
+        """A snapshot or a list, also with the tool's own lines around it."""
         return conclude(Vendor.TENSTORRENT, collect(captured), TABLE)
 
     def read(self) -> Readout:
@@ -54,16 +57,17 @@ class TenstorrentProbe:
 
 
 def collect(captured: str) -> Capture:
-    """All devices of the first snapshot in this text."""
+    """All devices of the first snapshot in this text, or else of its list."""
     clean = plain(captured)
     documents, rest = find_json(clean)
     document = next((found for found in documents if isinstance(dig(found, "device_info"), list)), None)
     devices = [device for device in dig(document, "device_info") or () if isinstance(device, dict)]
     driver = known(as_text(dig(document, "host_info", "driver")))
-    findings = _tell_apart([_finding(index, device) for index, device in enumerate(devices)])
+    found = [_finding(index, device) for index, device in enumerate(devices)]
+    findings = _tell_apart(found or _read_list(rest))
     capture = with_damage(Capture(findings, driver), looks_cut(rest), tool=TOOL)
     capture = add_complaints(capture, loose_lines(rest), TABLE)
-    empty = "no devices" if document is not None and not devices else rest
+    empty = "no devices" if document is not None and not findings else rest
     return nothing_found(capture, empty, tool=TOOL)
 
 
@@ -86,6 +90,38 @@ def _finding(index: int, device: dict[str, Any]) -> Finding:
         complaints=tuple(text for text in shown if text.lower() not in ("true", "false"))
         + ((f"faults {faults.lower()}",) if faults else ()),
         damaged=not dram and "dram_status" in (board if isinstance(board, dict) else ()),
+        tells_memory=False,
+    )
+
+
+def _read_list(text: str) -> list[Finding]:
+    """The first table of `-ls`: the second one has those boards again that can be reset. Its numbers are of device
+    files, which the far chip of a board has not, so that the rows are counted as a snapshot's devices are.
+    """
+    columns: list[str] = []
+    rows: list[dict[str, str]] = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in _CELL_ENDS.split(line)[1:-1]]
+        names = [cell.lower() for cell in cells]
+        if "board type" in names:
+            if rows:
+                break
+            columns = names
+        elif columns and len(cells) == len(columns):
+            rows.append(dict(zip(columns, cells, strict=True)))
+    rows += [
+        {"board id": number, "board type": kind} for number, kind in _LISTED.findall(text) if not columns
+    ]
+    return [_listed(index, row) for index, row in enumerate(rows)]
+
+
+def _listed(index: int, row: dict[str, str]) -> Finding:
+    return Finding(
+        index=index,
+        uuid=known(row.get("board number", row.get("board id"))),
+        pci_bus_id=row.get("pci bdf"),
+        model=known(row.get("device series", row.get("board type"))),
+        complaints=tuple(row.values()),
         tells_memory=False,
     )
 

@@ -18,11 +18,16 @@ MOST_BOARD_W = 5000
 HOTTEST_C = 150
 FIRST_LABELS = ("power", "temp", "hugepages-usage")
 SECOND_LABELS = ("aicore", "memory-usage", "hbm-usage")
+MEMORIES = ("hbm-usage", "memory-usage")
 CUT_OFF: Verdict = (UNKNOWN, "no-reading", "the device's second line is missing")
 NO_MEMORY: Verdict = (UNKNOWN, "no-reading", "memory is not reported")
-_VERSION = re.compile(r"npu-smi\s+\S+\s+Version:\s*([^\s|]+)")
+_VERSION = re.compile(r"npu-smi\s+\S+\s+Version:\s*(?!N/?A\b)(\w[^\s|]*)")
 _LABEL = re.compile(r"([A-Za-z][A-Za-z -]*?)\s*\([^)]*\)")
 _BUS = re.compile(r"^[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.")
+_MASKED = re.compile(
+    r"^(?:[\w*#?]{1,8}:){1,2}[\w*#?]{1,2}\.[\w*#?]$|^[\[<(]?(?:redacted|masked|hidden|removed|x{2,}|\*{2,}|\.{3})[\])>]?$",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(r"^\d{1,5}$")
 
 
@@ -128,7 +133,7 @@ class _Reader:
             # After a first line without its second one, nobody knows whose this second line is.
             self._keep(chip and replace(chip, verdict=worse(chip.verdict, self.unpaired)))
             self.unpaired = None
-        elif _NUMBERED.match(cells[0].split(" ")[0]) and not _BUS.match(cells[1]):
+        elif _NUMBERED.match(cells[0].split(" ")[0]) and not _is_place(cells[1]):
             self.flush()
             self.pending = cells
         else:
@@ -156,13 +161,18 @@ def _labels(cell: str) -> tuple[str, ...]:
 
 
 def _guessed_labels(cell: str) -> tuple[str, ...]:
-    """Where the header is lost: two pairs are both memories, one pair is the only one."""
-    return SECOND_LABELS if cell.count("/") > 1 else SECOND_LABELS[:2]
+    """Where the header is lost, or was cut to one memory: two pairs are both memories, one pair is the only one."""
+    return SECOND_LABELS if cell.upper().replace("N/A", "NA").count("/") > 1 else SECOND_LABELS[:2]
 
 
 def _is_second(cells: Sequence[str]) -> bool:
     numbered = all(_NUMBERED.match(token) for token in cells[0].split())
-    return numbered and (bool(_BUS.match(cells[1])) or cells[1].upper() in ("", "NA", "N/A", "-"))
+    return numbered and (_is_place(cells[1]) or cells[1].upper() in ("", "NA", "N/A", "-"))
+
+
+def _is_place(cell: str) -> bool:
+    """Whether this is a bus id, also one that somebody masked."""
+    return bool(_BUS.match(cell) or _MASKED.match(cell))
 
 
 def _chip(
@@ -173,7 +183,8 @@ def _chip(
         return None
     numbers = [parse_count(token) for token in second[0].split()]
     own = numbers[1] if len(numbers) > 1 else None
-    values = _values(second[-1], labels[1] or _guessed_labels(second[-1]))
+    is_cut = set(labels[1]) < set(SECOND_LABELS)
+    values = _values(second[-1], _guessed_labels(second[-1]) if is_cut else labels[1])
     total, used = _memory(values)
     busy = values.get("aicore", values.get("npu util"))
     return replace(
@@ -224,7 +235,7 @@ def _values(cell: str, labels: Sequence[str]) -> dict[str, str]:
 
 def _memory(values: Mapping[str, str]) -> tuple[int | None, int | None]:
     """(total, used): of the HBM where the device has such, else of its DDR memory; "0 / 0" means that it has none."""
-    for label in ("hbm-usage", "memory-usage"):
+    for label in MEMORIES:
         if label not in values:
             continue
         used_text, _, total_text = values[label].rpartition("/")
