@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from agent.protocol import Vendor
 from agent.vendors import amd, ascend, cambricon, cpu, hygon, iluvatar, metax, mthreads, nvidia, tenstorrent
 from agent.vendors.base import CPU, Probe, Readout
+from agent.vendors.captures import tidied
 
 PROBES: Mapping[Vendor, type[Probe]] = {
     Vendor.NVIDIA: nvidia.NvidiaProbe,
@@ -22,6 +23,6 @@ PROBES: Mapping[Vendor, type[Probe]] = {
 
 # What reads captured text; the host's processors have a parser, too.
 PARSERS: Mapping[str, Callable[[str], Readout]] = {
-    **{vendor.value: probe.parse for vendor, probe in PROBES.items()},
-    CPU: cpu.parse,
+    **{vendor.value: tidied(probe.parse) for vendor, probe in PROBES.items()},
+    CPU: tidied(cpu.parse),
 }

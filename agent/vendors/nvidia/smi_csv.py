@@ -195,8 +195,8 @@ def _found(cells: Mapping[str, str]) -> list[tuple[str, str]]:
 def _damaged(line: str, columns: Sequence[Column]) -> Look | None:
     """A row with too few or too many cells: who it is about, and whether it complains; no figure is trusted."""
     uuid, bus_id = _UUID.search(line), _BUS.search(line)
-    first = line.split(",")[0]
-    index = to_index(first) if columns[0].name == "index" else None
+    first, comma, _ = line.partition(",")
+    index = to_index(first) if comma and columns[0].name == "index" else None
     if not uuid and not bus_id and index is None:
         return None
     return Look(
