@@ -69,7 +69,8 @@ def _explain_pending(job: Job, user: User) -> dict[str, Any]:
     refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
     view = explain_refusal(live_view(), refusal, pending_job(job), spec, user)
     if paused is not None:
-        view |= {"sentence": plain_sentence(paused).as_json(), "estimate": None}
+        # Nothing that its owner could change lets it start before the pause ends.
+        view |= {"sentence": plain_sentence(paused).as_json(), "changes": [], "estimate": None}
     # The reason belongs to the shape and may be older than this job.
     waits_since = job.pending_since or job.submitted_at
     return {

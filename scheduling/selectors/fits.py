@@ -13,8 +13,9 @@ from queues.models import Job
 from scheduling.engine.explain import DeviceFit, runnable_here, what_fits
 from scheduling.engine.quantities import free_compute_milli
 from scheduling.engine.types import NodeInfo
+from scheduling.pauses import Stop
 from scheduling.selectors.live import Live
-from scheduling.wording import code_text
+from scheduling.wording import code_text, plain_sentence
 
 MOST_JOBS = 50
 
@@ -25,16 +26,25 @@ def fits(live: Live, device_id: int, user: User) -> dict[str, Any]:
     """
     policy = live.policy.engine
     found = what_fits(live.state, device_id, num=policy.precheck_num, den=policy.precheck_den)
-    ids = runnable_here(live.state, device_id, live.pending, policy)
+    served = [job for job in live.pending if job.queue not in live.stopped]
+    ids = runnable_here(live.state, device_id, served, policy)
     visible = set(visible_to(user, Job.objects.filter(pk__in=ids)).values_list("pk", flat=True))
     seen = [pk for pk in ids if pk in visible]
+    code, text = _nothing(live, found)
     return {
-        "largest": _largest(found, live.state.info(found.node)),
-        "code": None if found.code is None else found.code.value,
-        "text": None if found.code is None else code_text(found.code),
+        "largest": _largest(found, live.state.info(found.node), takes=code is None),
+        "code": code,
+        "text": text,
         "jobs": _named(seen[:MOST_JOBS]),
         "jobs_total": len(seen),
     }
+
+
+def _nothing(live: Live, found: DeviceFit) -> tuple[str | None, str | None]:
+    """Why the device takes nothing at all, as code and sentence."""
+    if Stop.CLUSTER in live.stopped.values():
+        return Stop.CLUSTER.value, plain_sentence(Stop.CLUSTER).text
+    return (None, None) if found.code is None else (found.code.value, code_text(found.code))
 
 
 def _named(ids: Sequence[int]) -> list[dict[str, Any]]:
@@ -43,14 +53,13 @@ def _named(ids: Sequence[int]) -> list[dict[str, Any]]:
     return [named[pk] for pk in ids if pk in named]
 
 
-def _largest(found: DeviceFit, node: NodeInfo) -> dict[str, int | None]:
+def _largest(found: DeviceFit, node: NodeInfo, *, takes: bool) -> dict[str, int | None]:
     """The device's side and the node's: a request must pass both."""
     device = next(one for one in node.devices if one.device == found.device)
-    takes = found.code is None
     free = [cpu for cpu in node.cpus if cpu.online and not cpu.reserved and not cpu.booked]
     return {
-        "alone_mib": found.alone_mib,
-        "shared_mib": found.shared_mib,
+        "alone_mib": found.alone_mib if takes else 0,
+        "shared_mib": found.shared_mib if takes else 0,
         "compute_milli": free_compute_milli(device) if takes else 0,
         "cores": len(free) if takes else 0,
         "host_memory_mib": _memory_left(node) if takes else 0,

@@ -169,3 +169,28 @@ def test_a_cycle_under_way_places_nothing_after_a_pause(user, operator, monkeypa
     make.run_cycle(worker)
     assert not Placement.objects.exists()
     assert set(Decision.objects.values_list("stale_code", flat=True)) == {"paused"}
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence", "fits"),
+    [
+        ({}, "paused", "paused"),
+        ({"queue": "training"}, "queue-paused", None),
+        ({"node_set": "lab"}, "node-paused", "node-paused"),
+    ],
+)
+def test_nothing_is_said_to_start_at_once_under_a_pause(user, operator, body, sentence, fits):
+    device = make.make_device(make.make_node("alpha", node_set="lab"))
+    other = make.make_job(user, resources={"devices": 1, "device_models": ["H100"]})
+    make.run_cycle()
+    operator.post("/api/v1/pause", body, format="json")
+    make.make_job(user, resources={"devices": 1})
+    api = api_of(user)
+    told = api.get(f"/api/v1/jobs/{other.pk}/explain").json()
+    assert (told["sentence"]["code"], told["changes"]) == (sentence, [])
+    found = api.get(f"/api/v1/devices/{device.pk}/fits").json()
+    assert (found["code"], found["jobs"], found["jobs_total"]) == (fits, [], 0)
+    assert (found["largest"]["alone_mib"] == 0) is (fits is not None)
+    operator.post("/api/v1/resume", body, format="json")
+    assert api.get(f"/api/v1/jobs/{other.pk}/explain").json()["changes"]
+    assert api.get(f"/api/v1/devices/{device.pk}/fits").json()["jobs_total"] == 1
