@@ -111,7 +111,7 @@ def _settle(nodes: list[int]) -> None:
     quiet = importlib.import_module("controlplane.agentapi.quiet")
     said = [quiet.said_digest(Agent(node, DEVICES).report()) for node in nodes]
     fleet.heard_just_now()
-    quiet.remember_all(nodes, said)
+    fleet.remember(nodes, said, standing=quiet.standing_sql("new.node_id"), live=quiet.LIVE_PHASES)
 
 
 def _send(orders: Orders) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Never fails because something shrank or left.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from agent.protocol import Facts
@@ -39,7 +40,7 @@ def apply_facts(node: Node, facts: Facts, *, digest: str, thresholds: Thresholds
 
 
 def _apply_node(node: Node, clean: CleanFacts, *, digest: str) -> bool:
-    labels = {**clean.columns["labels"], **node.own_labels}
+    labels = effective_labels(clean.columns["labels"], node.own_labels)
     columns = {**clean.columns, "labels": labels, "facts_digest": digest[:128], "facts_at": clock.now()}
     if clean.node_set is not None:
         columns["node_set_id"] = NodeSet.objects.get_or_create(name=clean.node_set)[0].pk
@@ -49,6 +50,11 @@ def _apply_node(node: Node, clean: CleanFacts, *, digest: str) -> bool:
         node.facts = clean.facts
         Node.objects.filter(pk=node.pk).update(facts=clean.facts)
     return bool(changed - UNSEEN_COLUMNS - UNSEEN_BY_SCHEDULING)
+
+
+def effective_labels(reported: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Those that operators gave stand over those that the agent reports."""
+    return {**reported, **own}
 
 
 def _update(row: Node | Device, columns: dict[str, Any]) -> set[str]:

@@ -137,7 +137,7 @@ def _note_mass(mass: bool, now: datetime, *, silent: int) -> None:
 
 def _silence_node(contact: NodeContact, now: datetime) -> bool:
     with transaction.atomic():
-        return _still_silent(contact) and mark_silent(contact.node)
+        return _still_silent(contact) and mark_silent(contact.node) and _unquiet(contact)
 
 
 def _lose_node(contact: NodeContact) -> bool:
@@ -155,6 +155,13 @@ def _still_silent(contact: NodeContact) -> bool:
     """Locks the contact: a report either came before and is seen, or waits and then finds the node away."""
     locked = NodeContact.objects.select_for_update().get(pk=contact.pk)
     return locked.received_at == contact.received_at
+
+
+def _unquiet(contact: NodeContact) -> bool:
+    """A report that waits for the contact saw the other rows before it waited: this one it sees anew, and so it is not
+    taken for one that changes nothing.
+    """
+    return bool(NodeContact.objects.filter(pk=contact.pk).update(standing=""))
 
 
 def _count_missing_checks(

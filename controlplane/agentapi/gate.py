@@ -7,25 +7,25 @@ wrong with a request, is left to Django, which reads the same request from its s
 from __future__ import annotations
 
 import io
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import psycopg
 import structlog
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from agent import protocol
 from agent.protocol import Report
 from controlplane.accounts.audit import client_address
 from controlplane.agentapi import bodies, limits, quiet
 from controlplane.agentapi.auth import hash_of
+from controlplane.agentapi.compat import check_version
 from controlplane.agentapi.reply import quiet_reply
 from controlplane.base import clock
 from controlplane.base.problems import Problem
-from controlplane.settings.patience import PatientConnection
 from inventory import streams
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,14 @@ HEADERS = (
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),
 )
-_own = threading.local()
+# No report without facts of any node that there is comes near it, packed or unpacked.
+MOST_BYTES = 64 * 1024
+# Who finds all connections busy waits in Django, not here as well.
+POOL_PATIENCE_S = 0.5
+KNOWN = "SELECT true FROM inventory_nodecredential WHERE token_hash = %(token)s AND revoked_at IS NULL"
+# Hashes of tokens that were good once: their bodies may be read. Whether they still are the one statement asks.
+MOST_TRUSTED = 100_000
+_trusted: set[str] = set()
 
 
 def behind_gate(application: Application) -> Application:
@@ -58,64 +65,65 @@ def behind_gate(application: Application) -> Application:
 
 def _answer(environ: Environ) -> bytes | None:
     """The reply to a quiet report; None for all others, whose body can be read again."""
-    received_at = clock.now()
-    request = WSGIRequest(environ)
     try:
-        token_hash = hash_of(request)
-        report = _read(environ, request)
+        return _quiet_answer(environ, clock.now())
     except Problem:
         return None
+    except (psycopg.Error, DatabaseError) as error:
+        # Django asks again, and says it as its own.
+        log.warning("quiet-report-not-noted", error=type(error).__name__)
+        return None
+    finally:
+        # What the ORM was asked for, which is seldom; no signal of Django's gives its connection back here.
+        connections.close_all()
+
+
+def _quiet_answer(environ: Environ, received_at: datetime) -> bytes | None:
+    request = WSGIRequest(environ)
+    token_hash = hash_of(request)
+    report = _read(environ) if _is_trusted(token_hash) else None
     if report is None:
         return None
-    found = _note(token_hash, report, received_at, client_address(request))
+    found = quiet.note(token_hash, report, at=received_at, address=client_address(request), ask=_ask)
     if found is None:
         return None
+    body = protocol.encode(quiet_reply(found, received_at=received_at))
     streams.push_soon(found.node_id, clock.to_ms(received_at), report.node, report.samples)
-    return protocol.encode(quiet_reply(found, received_at=received_at))
+    return body
 
 
-def _read(environ: Environ, request: WSGIRequest) -> Report | None:
-    """The report, the input rewound; None for a body that is larger than a report without facts ever is, and than
-    anybody may send before it is known who it is.
-    """
-    length = request.META.get("CONTENT_LENGTH") or ""
-    if not length.isdigit() or int(length) > bodies.ENROL_LIMIT:
+def _is_trusted(token_hash: str) -> bool:
+    """Asked before anything of a body is read: nobody unknown makes the server unpack and parse."""
+    if token_hash not in _trusted:
+        if _ask(KNOWN, {"token": token_hash}) is None:
+            return False
+        if len(_trusted) >= MOST_TRUSTED:
+            _trusted.clear()
+        _trusted.add(token_hash)
+    return True
+
+
+def _read(environ: Environ) -> Report | None:
+    """The report, the input rewound; None for one that is too large for here, or has to be repaired."""
+    length = environ.get("CONTENT_LENGTH") or ""
+    if not length.isdigit() or int(length) > MOST_BYTES:
         return None
     environ["wsgi.input"] = kept = io.BytesIO(environ["wsgi.input"].read(int(length)))
     try:
-        report = bodies.decode(bodies.read_bytes(WSGIRequest(environ), limit=bodies.REPORT_LIMIT), Report)
+        body = bodies.read_bytes(WSGIRequest(environ), limit=MOST_BYTES)
+        check_version(body)
+        report = protocol.decode(body, Report)
         limits.check_report(report)
         return report
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
     finally:
         kept.seek(0)
 
 
-def _note(token_hash: str, report: Report, at: datetime, address: str | None) -> quiet.Quiet | None:
-    try:
-        return quiet.note(token_hash, report, at=at, address=address, ask=_ask)
-    except psycopg.Error as error:
-        # Django asks again, on a connection that it tries first, and says it as its own.
-        log.warning("quiet-report-not-noted", error=type(error).__name__)
-        _forget()
-        return None
-
-
 def _ask(sql: str, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """Over a connection of this thread, which is only for this: no pool to ask, nothing to try beforehand."""
-    raw = getattr(_own, "connection", None)
-    if raw is None or raw.closed:
-        given = connections["default"].get_connection_params()
-        given = {
-            name: value
-            for name, value in given.items()
-            if name not in ("cursor_factory", "prepare_threshold")
-        }
-        raw = _own.connection = PatientConnection.connect(**given, autocommit=True, prepare_threshold=1)
-    return quiet.ask(raw, sql, params)
-
-
-def _forget() -> None:
-    raw = getattr(_own, "connection", None)
-    _own.connection = None
-    if raw is not None:
-        raw.close()
+    """Over a connection of Django's pool, set up as all of them are, without its wrapper."""
+    default: Any = connections["default"]
+    default.pool.open()
+    with default.pool.connection(timeout=POOL_PATIENCE_S) as raw:
+        return quiet.ask(raw, sql, params)

@@ -8,7 +8,7 @@ devices, placements, policy). Taking it in again would change nothing. Whatever 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,24 +23,30 @@ from controlplane.policy.document import Health
 from inventory import plausible
 from inventory.clock_offsets import judge
 from inventory.models import NodeContact
-from scheduling.backends.agent import FINGERPRINT, Fingerprint
+from scheduling.backends.agent import Fingerprint, fingerprint_sql
 from scheduling.models import LIVE_PHASES
 
 Row = tuple[Any, ...]
 Ask = Callable[[str, Mapping[str, Any]], Row | None]
 
-# Whole rows: a column that is added one day is looked at without being named here. The times and numbers of contacts
-# are no part of it, nor are readings.
-STANDING = """
+
+def standing_sql(node: str) -> str:
+    """A row of what the answer is made from and `standing`, the digest of all that a report could have an effect on;
+    `node` is SQL for the node's id. Whole rows: a column that is added one day is looked at without being named here.
+    The times and numbers of contacts are no part of it, nor are readings.
+    """
+    return f"""
 (SELECT seen.*, policy.id AS policy, cluster.uid AS cluster, md5(concat_ws(chr(31), seen.*, policy.id, cluster.uid,
     (SELECT concat_ws(chr(31), state, state_reason, state_before_silence, simulated, facts_digest, facts_at)
      FROM inventory_node WHERE id = {node}),
     (SELECT string_agg(device::text, chr(31) ORDER BY device.id) FROM inventory_device AS device
      WHERE device.node_id = {node}))) AS standing
- FROM ({fingerprint}) AS seen (epoch, placements, slices)
+ FROM ({fingerprint_sql(node)}) AS seen (epoch, placements, slices)
  LEFT JOIN (SELECT id FROM policy_policyversion WHERE active) AS policy ON true
  LEFT JOIN (SELECT uid FROM base_cluster) AS cluster ON true) AS now
 """
+
+
 # No wait for the disk: what a power cut loses of this is the time of a contact.
 NOTE = f"""
 UPDATE inventory_nodecontact AS contact
@@ -49,26 +55,14 @@ SET received_at = %(at)s::timestamptz, address = %(address)s::inet, seq = %(seq)
     clock_offset_us = CASE WHEN %(timed)s::boolean THEN %(offset)s::bigint ELSE contact.clock_offset_us END,
     clock_uncertainty_us =
         CASE WHEN %(timed)s::boolean THEN %(uncertainty)s::bigint ELSE contact.clock_uncertainty_us END
-FROM inventory_nodecredential AS credential CROSS JOIN LATERAL {
-    STANDING.format(
-        node="credential.node_id", fingerprint=FINGERPRINT.replace("%(node)s", "credential.node_id")
-    )
-}
+FROM inventory_nodecredential AS credential CROSS JOIN LATERAL {standing_sql("credential.node_id")}
 WHERE credential.token_hash = %(token)s AND credential.revoked_at IS NULL AND contact.node_id = credential.node_id
   AND contact.boot_id = %(boot)s AND contact.seq < %(seq)s AND contact.late_seq IS NULL AND contact.epoch = %(epoch)s
   AND NOT contact.clock_alarm AND contact.said = %(said)s AND contact.standing = now.standing
 RETURNING contact.node_id, now.epoch, now.placements, now.slices, now.policy, now.cluster::text,
     set_config('synchronous_commit', 'off', true)
 """
-LOOK = f"SELECT now.standing FROM {STANDING.format(node='%(node)s', fingerprint=FINGERPRINT)}"
-
-REMEMBER_ALL = f"""
-UPDATE inventory_nodecontact AS contact SET said = new.said, standing = now.standing
-FROM unnest(%(nodes)s::bigint[], %(said)s::text[]) AS new (node_id, said) CROSS JOIN LATERAL {
-    STANDING.format(node="new.node_id", fingerprint=FINGERPRINT.replace("%(node)s", "new.node_id"))
-}
-WHERE contact.node_id = new.node_id
-"""
+LOOK = f"SELECT now.standing FROM {standing_sql('%(node)s')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +80,19 @@ def ask_as_django(sql: str, params: Mapping[str, Any]) -> Row | None:
     connection.ensure_connection()
     raw = connection.connection
     with connection.wrap_database_errors:
-        raw.prepare_threshold = raw.prepare_threshold or 1
         return ask(raw, sql, params)
 
 
 def ask(raw: psycopg.Connection[Any], sql: str, params: Mapping[str, Any]) -> Row | None:
-    """One row; prepared once per connection, since planning it anew would cost more than running it."""
-    with psycopg.Cursor(raw) as cursor:
-        return cursor.execute(sql, params, prepare=True).fetchone()
+    """One row; prepared once per connection, since planning it anew would cost more than running it. Other statements
+    of the connection stay as they are: unprepared.
+    """
+    threshold, raw.prepare_threshold = raw.prepare_threshold, 1
+    try:
+        with psycopg.Cursor(raw) as cursor:
+            return cursor.execute(sql, params, prepare=True).fetchone()
+    finally:
+        raw.prepare_threshold = threshold
 
 
 def note(
@@ -120,17 +119,13 @@ def standing_of(node_id: int) -> str:
 
 
 def remember(contact: NodeContact, report: Report, *, before: str) -> None:
-    """After a report was taken in, in its transaction: if it changed nothing, the next one like it is quiet."""
+    """After a report was taken in, in its transaction: if it changed nothing, the next one like it is quiet. `before`
+    is what stood before anything of it had an effect, its having come included.
+    """
     standing = standing_of(contact.node_id)
     said = said_digest(report)
     if standing == before and (contact.said, contact.standing) != (said, standing):
         NodeContact.objects.filter(pk=contact.pk).update(said=said, standing=standing)
-
-
-def remember_all(nodes: Sequence[int], said: Sequence[str]) -> None:
-    """What `remember` keeps, for many nodes as they stand now; for setting up many at once."""
-    with connection.cursor() as cursor:
-        cursor.execute(REMEMBER_ALL, {"nodes": list(nodes), "said": list(said), "live": list(LIVE_PHASES)})
 
 
 def _columns(report: Report) -> dict[str, Any]:

@@ -83,9 +83,9 @@ def _check_machine(node: Node, report: Report) -> None:
 def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
     """Locks in the order contact, job, placement, device, node, as everybody does."""
     with transaction.atomic():
-        contacts = NodeContact.objects.select_for_update(of=("self",)).select_related("node")
-        contact = contacts.defer("node__facts", "node__labels").get(node=node_id)
-        node = contact.node
+        contact = NodeContact.objects.select_for_update().get(node=node_id)
+        # Only now: whoever had the contact locked may have changed the node.
+        node = contact.node = Node.objects.defer("facts", "labels").get(pk=node_id)
         boot = meet_boot(node, contact, report.boot_id)
         repeated = boot is Boot.SAME and not is_news(contact, report.seq)
         _contact(contact, report, arrival, boot=boot, repeated=repeated)
@@ -93,13 +93,13 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
             _note_epoch(contact, report)
         if node.state == NodeState.QUARANTINED or boot is Boot.DUPLICATE:
             return node
+        before = "" if repeated else standing_of(node.pk)
         if not repeated:
-            before = standing_of(node.pk)
             _take_in(node, report, arrival.health)
-            if node.facts_at is not None and node.facts_digest == report.facts_digest:
-                remember(contact, report, before=before)
         if node.facts_at is not None:
             heard_from(node)
+            if not repeated and node.facts_digest == report.facts_digest:
+                remember(contact, report, before=before)
     return node
 
 

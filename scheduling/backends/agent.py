@@ -22,25 +22,30 @@ INSERT INTO scheduling_desiredstate (node_id, epoch) SELECT unnest(%s::bigint[])
 ON CONFLICT (node_id) DO UPDATE SET epoch = scheduling_desiredstate.epoch + 1
 """
 
-# In one statement, so that epoch and rows are of one moment. Command, environment and cores of a placement never
-# change; a fence tells placements apart that a restored backup gave one id.
-FINGERPRINT = """
-SELECT coalesce((SELECT epoch FROM scheduling_desiredstate WHERE node_id = %(node)s), 1),
+Fingerprint = tuple[int, str | None, str | None]
+# What this process keeps: the last set of so many nodes, unless it is a large one.
+MOST_KEPT_NODES, MOST_KEPT_ASSIGNMENTS = 10_000, 64
+_sets: dict[int, tuple[Fingerprint, list[Assignment]]] = {}
+
+
+def fingerprint_sql(node: str) -> str:
+    """SELECT of a Fingerprint; `node` is SQL for the node's id, %(live)s the live phases. One statement, so that epoch
+    and rows are of one moment. Command, environment and cores of a placement never change; a fence tells placements
+    apart that a restored backup gave one id.
+    """
+    return f"""
+SELECT coalesce((SELECT epoch FROM scheduling_desiredstate WHERE node_id = {node}), 1),
        (SELECT string_agg(
             concat_ws(' ', p.id, p.fence, p.phase, p.attempt, j.id, j.status, j.attempt), ',' ORDER BY p.id)
         FROM scheduling_placement AS p JOIN queues_job AS j ON j.id = p.job_id
-        WHERE p.node_id = %(node)s AND p.phase = ANY(%(live)s)),
+        WHERE p.node_id = {node} AND p.phase = ANY(%(live)s)),
        (SELECT string_agg(
             concat_ws(' ', s.placement_id, s.memory_mib, s.compute_milli, d.vendor, d.index, d.uuid, '/', d.pci_bus_id),
             ',' ORDER BY s.id)
         FROM scheduling_slice AS s JOIN scheduling_placement AS p ON p.id = s.placement_id
         JOIN inventory_device AS d ON d.id = s.device_id
-        WHERE p.node_id = %(node)s AND p.phase = ANY(%(live)s))
+        WHERE p.node_id = {node} AND p.phase = ANY(%(live)s))
 """
-Fingerprint = tuple[int, str | None, str | None]
-# What this process keeps: the last set of so many nodes, unless it is a large one.
-MOST_KEPT_NODES, MOST_KEPT_ASSIGNMENTS = 10_000, 64
-_sets: dict[int, tuple[Fingerprint, list[Assignment]]] = {}
 
 
 def bump_epoch(node_ids: Iterable[int]) -> None:
@@ -95,7 +100,7 @@ def set_as_seen(node_id: int, seen: Fingerprint) -> tuple[int, list[Assignment]]
 def _fingerprint(node_id: int) -> Fingerprint:
     """All that a desired set is made from and that can change, as of one moment."""
     with connection.cursor() as cursor:
-        cursor.execute(FINGERPRINT, {"node": node_id, "live": list(LIVE_PHASES)})
+        cursor.execute(fingerprint_sql("%(node)s"), {"node": node_id, "live": list(LIVE_PHASES)})
         row: Fingerprint = cursor.fetchone()
         return row
 
