@@ -22,6 +22,10 @@ _PATH_PPM = {"PIX": 500_000, "PXB": 400_000, "PHB": 300_000, "NODE": 200_000, "S
 _SAME_NUMA_PPM = _PATH_PPM["NODE"]
 _UNKNOWN_PATH_PPM = _PATH_PPM["SYS"]
 _ENUMERATE_AT_MOST = 16
+# Where subsets grow from in larger pools: beyond this many, evenly spread ones.
+_STARTS_AT_MOST = 64
+# Below every sum of links.
+_CHOSEN = -(1 << 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +98,8 @@ def best_subset(layout: Layout, available: int, count: int) -> tuple[int, ...]:
 @lru_cache(maxsize=65_536)
 def subset_ppm(layout: Layout, mask: int) -> int:
     """Link value of the positions of a bit mask: the mean of average and weakest pair; PPM for a single device."""
-    return _subset_ppm(layout, [position for position in range(layout.size) if mask >> position & 1])
-
-
-def _subset_ppm(layout: Layout, subset: Sequence[int]) -> int:
-    if len(subset) < 2:
-        return PPM
-    pairs = [layout.values[a * layout.size + b] for a, b in combinations(subset, 2)]
-    return (sum(pairs) // len(pairs) + min(pairs)) // 2
+    positions = [position for position in range(layout.size) if mask >> position & 1]
+    return _value_ppm(_matrix(layout), np.array(positions, dtype=np.int64))
 
 
 def _assumed(a: DeviceInfo, b: DeviceInfo) -> int:
@@ -146,16 +144,30 @@ def _numa_counts(numas: Sequence[int | None], chosen: Ints) -> Ints:
 
 
 def _grown_subset(layout: Layout, positions: Sequence[int], count: int) -> tuple[int, ...]:
-    """For pools too large to try every subset: start from each position, add the best-linked next one, keep the best
-    result.
+    """For pools too large to try every subset: start from each position, or from some of very many, add the
+    best-linked next one, keep the best result. All starts grow at once, with sums that go on from those of the step
+    before.
     """
-    grown = {_grow(layout, positions, start, count) for start in positions}
-    return min(grown, key=lambda subset: (-_subset_ppm(layout, subset), subset))
+    matrix = _matrix(layout)[np.ix_(positions, positions)]
+    starts = np.arange(min(len(positions), _STARTS_AT_MOST), dtype=np.int64)
+    newest: Ints = starts * len(positions) // len(starts)
+    chosen = np.empty((len(starts), count), dtype=np.int64)
+    sums = np.zeros((len(starts), len(positions)), dtype=np.int64)
+    for step in range(count):
+        chosen[:, step] = newest
+        sums += matrix[newest]
+        # A link to itself: whoever is chosen is never the best-linked one again.
+        sums[starts, newest] = _CHOSEN
+        newest = sums.argmax(axis=1)
+    grown = np.unique(np.sort(chosen, axis=1), axis=0)
+    values = [_value_ppm(matrix, subset) for subset in grown]
+    # Ascending subsets: the first of the best is the one with the lowest positions.
+    return tuple(positions[i] for i in grown[int(np.argmax(values))].tolist())
 
 
-def _grow(layout: Layout, positions: Sequence[int], start: int, count: int) -> tuple[int, ...]:
-    subset = [start]
-    while len(subset) < count:
-        left = [p for p in positions if p not in subset]
-        subset.append(max(left, key=lambda p: (sum(layout.values[p * layout.size + q] for q in subset), -p)))
-    return tuple(sorted(subset))
+def _value_ppm(matrix: Ints, subset: Ints) -> int:
+    """As `subset_ppm`, of positions of a link matrix."""
+    if len(subset) < 2:
+        return PPM
+    pairs = matrix[np.ix_(subset, subset)][np.triu_indices(len(subset), 1)]
+    return (int(pairs.sum()) // len(pairs) + int(pairs.min())) // 2
