@@ -77,5 +77,6 @@ def collect(captured: str) -> Capture:
     documents, rest = find_json(clean)
     captures = [rocm.read_document(document) for document in documents if isinstance(document, dict)]
     captures += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
-    capture = add_complaints(merge(captures), rocm.loose(rest), TABLE)
+    lines, asides = rocm.split_asides(rocm.loose(rest), TABLE)
+    capture = merge([add_complaints(merge(captures), lines, TABLE), asides])
     return nothing_found(with_damage(capture, looks_cut(rest), tool="hy-smi"), clean, tool="hy-smi")

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent.protocol import Link
-from agent.vendors.base import to_int
-from agent.vendors.complaints import loose_lines
+from agent.notices import notice
+from agent.protocol import Link, Partition
+from agent.vendors.base import EVIDENCE_CHARS, to_int, to_number
+from agent.vendors.complaints import UNSUPPORTED, loose_lines
 from agent.vendors.documents import as_text
-from agent.vendors.findings import Capture, Finding, known
+from agent.vendors.findings import Capture, Finding, Table, known
 
 _CARD = re.compile(r"^card(\d{1,4})$", re.IGNORECASE)
 LINE = re.compile(r"^\s*(?:GPU|DCU|HCU)\[(\d{1,4})\]\s*:\s*(.*?)\s*:(?:\s+(.*)|)$")
 _SIZE_KEY = re.compile(r"^(?:vram|hbm) total (used )?memory \((\w+)\)$")
 _PAIR = re.compile(r"^\(topology\) (link type|hops|weight) between drm devices (\d{1,4}) and (\d{1,4})$")
 _TABLE_HEAD = re.compile(r"^\s*(?:GPU|DCU|HCU|Device)\s.*\b(?:Temp|AvgPwr|Power)\b")
+_TABLE_ENDS = re.compile(r"^\s*(?:GPU|TIMESTAMP)\s+[A-Z]|\bEnd of .*SMI\b|^\s*\$ |^[+|]", re.IGNORECASE)
+_ROW = re.compile(r"^\s{0,3}\d{1,4}\s")
+_SLICE = re.compile(r"^\s*([^,]+),\s*([^,]+),\s*(\d{1,2})\s*$")
+# What the tools print on cards that lack a function, as loudly as if something had broken.
+_ASIDE = re.compile(
+    r"\bunable to (?:get|display|read|print|find)\b|\bexpected \w+ value from\b", re.IGNORECASE
+)
+_LEVEL = re.compile(r"^(?:ERROR|WARNING)\b[\s:]*", re.IGNORECASE)
+_NO_STATE = ("", "n/a", "none", "unknown")
 MOST_NODES = 1 << 12  # more is an unsigned -1, and that means no preference
 _KINDS = ("XGMI", "PCIE")
-_USE = ("gpu use (%)", "dcu use (%)", "hcu use (%)")
+_USE = ("gpu use (%)", "dcu use (%)", "hcu use (%)", "average_gfx_activity (%)", "current_gfx_activity (%)")
 _SHARE = ("gpu memory allocated (vram%)", "gpu memory use (%)", "dcu memory use (%)", "hcu memory use (%)")
 _POWER = (
     "average graphics package power (w)",
@@ -29,8 +39,12 @@ _POWER = (
     "current graphics package power (w)",
     "average graphics package power",
     "power draw (w)",
+    "average gpu power",
+    "current_socket_power (w)",
+    "average_socket_power (w)",
 )
 _HEAT = ("sensor edge", "sensor core", "sensor junction", "sensor memory", "sensor mem", "sensor #1")
+_METRIC_HEAT = ("temperature_edge (c)", "temperature_hotspot (c)", "temperature_mem (c)")
 _MODEL = ("card series", "device name", "card model", "product name")
 _PCI_ID = ("device id", "gpu id")
 
@@ -100,9 +114,25 @@ def read_table(text: str) -> Capture:
     for line in text.splitlines():
         if _TABLE_HEAD.match(line):
             columns = [(found.group(), found.start()) for found in re.finditer(r"\S+(?: \S+)*", line)]
-        elif columns and re.match(r"^\s{0,3}\d{1,4}\s", line):
+        elif columns and _ROW.match(line):
             findings.append(_row(line.rstrip(), columns))
+        elif _TABLE_ENDS.search(line):
+            columns = []
     return Capture(tuple(findings))
+
+
+def split_asides(lines: list[str], table: Table) -> tuple[list[str], Capture]:
+    """(the other lines, warnings of what the tool could not read): these say nothing of a device's health."""
+    kept: list[str] = []
+    warnings = []
+    for line in lines:
+        words = _LEVEL.sub("", line)
+        if _ASIDE.search(words) and not table.judge(words):
+            said = notice("tool-failed", problem=line[:EVIDENCE_CHARS])
+            warnings += [] if said in warnings else [said]
+        else:
+            kept.append(line)
+    return kept, Capture(warnings=tuple(warnings))
 
 
 def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
@@ -113,17 +143,42 @@ def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
         ends = [start for _, start in columns[1:]] + [len(line) + 1]
         cells = {name: line[start:end].strip() for (name, start), end in zip(columns, ends, strict=True)}
     use = next((cells[name] for name in ("GPU%", "DCU%", "HCU%") if name in cells), None)
+    cells_read = _without_fillers(cells)
     return Finding(
         index=int(words[0]),
-        utilization=use,
-        temperature=_below(cells, "Temp").split("°")[0].rstrip("cC") or None,
-        power=cells.get("AvgPwr") or cells.get("Power"),
+        utilization=cells_read(use),
+        temperature=cells_read(_below(cells, "Temp").split("°")[0].rstrip("cC") or None),
+        power=cells_read(cells.get("AvgPwr") or cells.get("Power")),
         power_limit=cells.get("PwrCap"),
-        complaints=tuple(cells.values()),
-        memory_share=cells.get("VRAM%"),
+        complaints=tuple(cell for cell in cells.values() if not UNSUPPORTED.search(cell)),
+        partitions=_slice(cells.get("Partitions")),
+        memory_share=cells_read(cells.get("VRAM%")),
         damaged=not use,
         tells_memory=False,
     )
+
+
+def _without_fillers(cells: Mapping[str, str]) -> Callable[[str | None], str | None]:
+    """What passes a row's values on. Where the tool cannot tell a device's performance level, or calls its mode
+    abnormal, the driver does not answer: zeros and negative values there stand for what could not be read.
+    """
+    silent = cells.get("Perf", "auto").lower() in _NO_STATE or cells.get("Mode", "").lower() == "abnormal"
+
+    def passed(text: str | None) -> str | None:
+        filler = silent and to_number(text, low=-(1 << 20), high=0) is not None
+        return None if filler else text
+
+    return passed
+
+
+def _slice(cell: str | None) -> tuple[Partition, ...]:
+    """`NPS1, DPX, 0`: the memory's mode, the device's mode, the number of this slice; later slices may tell no mode."""
+    match = _SLICE.match(cell or "")
+    if match is None:
+        return ()
+    memory, compute, number = known(match.group(1)), known(match.group(2)), int(match.group(3))
+    name = f"{compute.upper()}/{memory or '?'}" if compute else None
+    return (Partition(name=name, instance=number),) if name or number else ()
 
 
 def _below(cells: Mapping[str, str], word: str) -> str:
@@ -166,7 +221,7 @@ def _finding(index: int, keys: Mapping[str, str]) -> Finding:
         if affinity is not None and not 0 <= affinity < MOST_NODES
         else keys.get("(topology) numa node"),
         states=(("health", health.strip(" :")),) if health.strip(" :") else (),
-        complaints=tuple(value for value in keys.values() if value),
+        complaints=tuple(value for value in keys.values() if value and not UNSUPPORTED.search(value)),
         tells_memory=False,
     )
 
@@ -178,7 +233,7 @@ def _first(keys: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 
 def _heat(keys: Mapping[str, str]) -> str | None:
     names = tuple(f"temperature ({sensor}) (c)" for sensor in _HEAT)
-    found = _first(keys, (*names, "temperature (sensor #1)", "temperature"))
+    found = _first(keys, (*names, *_METRIC_HEAT, "temperature (sensor #1)", "temperature"))
     return found.rstrip("cC") if found else None
 
 

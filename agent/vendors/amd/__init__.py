@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from agent.notices import notice
-from agent.protocol import CheckResult, Vendor
-from agent.vendors import command, rocm
+from agent.protocol import Vendor
+from agent.vendors import command
 from agent.vendors.amd import amd_smi, slices
-from agent.vendors.base import ProbeError, Readout, plain
+from agent.vendors.amd.captured import TABLE, collect, read_text
+from agent.vendors.base import ProbeError, Readout
 from agent.vendors.command import Identities, ask, complete, tool_on_path
-from agent.vendors.complaints import add_complaints, nothing_found, with_damage
 from agent.vendors.conclusions import conclude
-from agent.vendors.documents import dig, find_json, looks_cut
 from agent.vendors.error_counts import ErrorCounts
-from agent.vendors.findings import COMMON_RULES, Capture, Table, merge, rule
+from agent.vendors.findings import Capture
 
-TABLE = Table(
-    rules=(
-        rule(r"amdgpu.*(reset|hang)|gpu hang|ring \S+ timeout", CheckResult.FAILED, "driver-timeout"),
-        rule(
-            r"uncorrectable (hardware )?error|ras.*uncorrectable|poison",
-            CheckResult.FAILED,
-            "ecc-uncorrectable",
-        ),
-        *COMMON_RULES,
-    ),
-    too_hot_c=110,  # where Instinct boards begin to shut down
-)
 TOOLS = ("amd-smi", "rocm-smi")
 FOLDERS = ("/opt/rocm/bin",)
 FACTS_AGE_S = 60.0
@@ -106,46 +91,3 @@ class AmdProbe:
                 self._facts = ask(tool, AMD_SMI_FACTS, read_text, deadline_s=deadline_s)
                 self._facts_at_s = time.monotonic()
         return slices.gather(amd_smi.join(self._facts, metric))
-
-
-def collect(captured: str) -> Capture:
-    """All that is said in this text, slices gathered to their devices."""
-    return slices.gather(read_text(captured))
-
-
-def read_text(captured: str) -> Capture:
-    """All that is said in this text, whatever tool wrote it."""
-    clean = plain(captured)
-    documents, rest = find_json(clean)
-    captures = [_read_document(document) for document in documents]
-    if not any(capture.findings or capture.links for capture in captures):
-        if re.search(r"^GPU: \d+", rest, re.MULTILINE):
-            captures.append(amd_smi.read_list(rest))
-        elif re.search(r"^\|.*\bGPU-Name\b", rest, re.MULTILINE):
-            captures.append(amd_smi.read_table(rest))
-        else:
-            captures += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
-    capture = merge(captures)
-    loose = [line for line in rocm.loose(rest) if not re.match(r"GPU: \d+$", line)]
-    capture = add_complaints(capture, loose, TABLE)
-    empty = any(document == [] or dig(document, "gpu_data") == [] for document in documents)
-    capture = with_damage(capture, looks_cut(rest), tool="amd-smi")
-    return nothing_found(capture, "no devices" if empty else clean, tool="amd-smi")
-
-
-def _read_document(document: Any) -> Capture:
-    if isinstance(document, dict) and any(
-        str(key).lower().startswith("card") or str(key).lower() == "system" for key in document
-    ):
-        return rocm.read_document(document)
-    return merge(amd_smi.read_entries(_entries(document)))
-
-
-def _entries(document: Any, depth: int = 0) -> list[dict[str, Any]]:
-    """The objects of devices in a list, a `gpu_data` object, or a list of such."""
-    if isinstance(document, dict):
-        inner = dig(document, "gpu_data")
-        return [document] if inner is None else _entries(inner, depth + 1)
-    if isinstance(document, list) and depth < 4:
-        return [entry for item in document for entry in _entries(item, depth + 1)]
-    return []

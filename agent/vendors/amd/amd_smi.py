@@ -16,7 +16,10 @@ from agent.vendors.tables import split_blocks
 
 MOST_INDEX = 1 << 12
 _BLOCK = re.compile(r"^\s{0,2}GPU: (\d{1,4})\s*$")
-_BOX_FIRST = re.compile(r"^\|\s*([0-9A-Fa-f:.]{7,16})\s+(\S[^|]*?)\s*\|([^|]*)\|")
+_KEY = re.compile(r"^(\s{2,}|)[A-Z][A-Z0-9_]+(?: \d+)?:(?:\s|$)")
+_OF_LIST = re.compile(r"^\s+\S|^[A-Z][A-Z0-9_]*(?: [A-Z0-9_]+)*:(?:\s|$)")
+_SPOKEN = re.compile(r"^(?:ERROR|WARNING|CRITICAL|FATAL|INFO)\b")
+_BOX_FIRST = re.compile(r"^\|\s*([0-9A-Fa-fXx*:.]{7,16})\s+(\S[^|]*?)\s*\|([^|]*)\|")
 _BOX_SECOND = re.compile(r"^\|\s*(\d{1,4})\s+[^|]*\|([^|]*)\|")
 _HEAT = ("edge", "edge_temperature", "gpu_temp", "hotspot", "hotspot_temperature", "mem")
 _TOTAL = (
@@ -55,18 +58,30 @@ def read_entries(entries: Iterable[dict[str, Any]]) -> list[Capture]:
     return captures
 
 
-def read_list(text: str) -> Capture:
-    """What amd-smi prints without `--json`: indented keys below `GPU: n`."""
-    _, blocks = split_blocks(text, _BLOCK)
+def read_list(text: str) -> list[Capture]:
+    """What amd-smi prints without `--json`: indented keys below `GPU: n`; lines of other outputs are passed over."""
+    own = "\n".join(line for line in text.splitlines() if not line.strip() or is_of_list(line))
+    _, blocks = split_blocks(own, _BLOCK)
     captures = [(_nested(body) | {"gpu": match.group(1)}) for match, body in blocks]
-    found = read_entries(captures)
-    driver = next((capture.driver_version for capture in found if capture.driver_version), None)
-    findings: dict[int, Finding] = {}
-    for capture in found:
-        for finding in capture.findings:
-            older = findings.get(finding.index)
-            findings[finding.index] = finding.over(older) if older else finding
-    return Capture(tuple(findings.values()), driver)
+    return read_entries(captures)
+
+
+def is_of_list(line: str) -> bool:
+    """Whether this may be a line of a list of keys."""
+    return _OF_LIST.match(line) is not None and not _SPOKEN.match(line)
+
+
+def head_is_cut(text: str) -> bool:
+    """Whether keys of a device stand above the first `GPU: n`."""
+    titled = False
+    for line in text.splitlines():
+        if _BLOCK.match(line):
+            break
+        key = _KEY.match(line)
+        if key and key.group(1) and not titled:
+            return True
+        titled = titled or bool(key)
+    return False
 
 
 def read_table(text: str) -> Capture:
@@ -81,9 +96,18 @@ def read_table(text: str) -> Capture:
             findings.append(_boxed(first, closed))
             first = None
         elif line.startswith("| Process"):
-            break
+            first = None
     driver = re.search(r"amdgpu version:\s*(\S+)", text)
-    return Capture(tuple(findings), driver.group(1) if driver else None)
+    return Capture(tuple(findings), driver_number(driver.group(1) if driver else None))
+
+
+def driver_number(text: str | None) -> str | None:
+    """A driver's version; where the tool prints the kernel's banner instead, the number in it, if it is not cut."""
+    clean = known(text)
+    if clean is None or not clean.lower().startswith("linux"):
+        return clean
+    match = re.search(r"version\s*(\d+(?:\.\d+)+(?:-[\w.]+)?)", clean, re.IGNORECASE)
+    return match.group(1) if match else None
 
 
 def join(facts: Capture, metric: Capture) -> Capture:
@@ -161,16 +185,17 @@ def _slice(entry: dict[str, Any]) -> tuple[Partition, ...]:
     )
     memory = known(_first(dig(entry, "partition", "memory_partition")))
     number = _first(dig(entry, "partition", "partition_id"), dig(entry, "partition_id"))
-    if compute is None:
-        return ()
     instance = to_int((number or "").split(",")[0], low=0, high=64)
+    if compute is None:
+        return (Partition(instance=instance),) if instance else ()
     return (Partition(name=f"{compute.strip('*').upper()}/{memory or '?'}", instance=instance),)
 
 
 def _boxed(first: re.Match[str], second: re.Match[str]) -> Finding:
     upper, lower = first.group(3), second.group(2)
     heat = re.search(r"(-?[\d.]+)\s*°?C\b", upper)
-    power = re.search(r"([\d.]+)\s*/\s*([\d.]+)\s*W", upper)
+    power = re.search(r"([\d.]+)\s*(?:/\s*([\d.]+|N/A)\s*)?W", upper)
+    mode = re.search(r"\b([A-Z]{3})/(NPS\d)\b", second.group(0))
     errors = re.search(r"C\s+(\d+)\s", upper)
     use = re.match(r"\s*([\d.]+)\s*%", lower)
     memory = re.search(r"(\d+)\s*/\s*(\d+)\s*([MG]i?B)", lower)
@@ -186,11 +211,14 @@ def _boxed(first: re.Match[str], second: re.Match[str]) -> Finding:
         memory_total=f"{memory.group(2)} {memory.group(3)}" if memory else None,
         uncorrectable=to_int(errors.group(1), low=0, high=MOST_ERRORS) if errors else None,
         complaints=(upper, lower, second.group(0)),
+        partitions=(Partition(name=f"{mode.group(1)}/{mode.group(2)}"),) if mode else (),
     )
 
 
 def _driver(entry: dict[str, Any]) -> str | None:
-    return known(as_text(dig(entry, "driver", "version")) or as_text(dig(entry, "driver", "driver_version")))
+    return driver_number(
+        as_text(dig(entry, "driver", "version")) or as_text(dig(entry, "driver", "driver_version"))
+    )
 
 
 def _first(*values: Any) -> str | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 
-from agent.protocol import Partition, normal_pci
+import msgspec
+
+from agent.protocol import Link, Partition, normal_pci
 from agent.vendors.findings import Capture, Finding, mib
 
 WHOLE = "SPX"
@@ -13,53 +16,112 @@ _MEMORY_MODE = re.compile(r"^NPS(\d)$")
 
 
 def gather(capture: Capture) -> Capture:
-    """One finding per physical device: slices of one slot become its partitions, in the order of the tool.
+    """One finding per physical device: slices of one slot become its partitions, in the order of the tool, and links
+    between slices become links of their devices.
 
     In a memory mode NPSn the device's memory is n parts, each shared by the slices that lie on it.
     """
-    groups: dict[object, list[Finding]] = {}
+    same = Counter(key for finding in capture.findings if (key := _identity(finding)))
+    groups: list[list[Finding]] = []
+    by_slot: dict[str, list[Finding]] = {}
     for finding in capture.findings:
-        address = normal_pci(finding.pci_bus_id)
-        sliced = _mode(finding)[0] != WHOLE and address is not None
-        groups.setdefault(address.rpartition(".")[0] if sliced and address else finding.index, []).append(
-            finding
-        )
-    return replace(capture, findings=tuple(_one(group) for group in groups.values()))
+        place, identity = slot(finding), _identity(finding)
+        sliced = (_mode(finding)[0] or WHOLE) != WHOLE or (identity is not None and same[identity] > 1)
+        if place and sliced and place in by_slot:
+            by_slot[place].append(finding)
+        elif place is None and groups and _follows(finding, groups[-1]):
+            groups[-1].append(finding)
+        else:
+            groups.append([finding])
+            if place and sliced:
+                by_slot[place] = groups[-1]
+    return replace(
+        capture, findings=tuple(_one(group) for group in groups), links=_links(capture.links, groups)
+    )
 
 
-def _mode(finding: Finding) -> tuple[str, str]:
+def _follows(finding: Finding, group: list[Finding]) -> bool:
+    """Whether this is the next slice of the device above it, in an output that tells no addresses."""
+    number = finding.partitions[0].instance if finding.partitions else None
+    mode = _mode(finding)[0]
+    return (
+        number == len(group)
+        and slot(group[0]) is None
+        and mode != WHOLE
+        and mode in (None, _mode(group[0])[0])
+    )
+
+
+def _links(links: tuple[Link, ...], groups: list[list[Finding]]) -> tuple[Link, ...]:
+    heads = {finding.index: group[0].index for group in groups for finding in group}
+    found: dict[tuple[int, int], Link] = {}
+    for link in links:
+        a, b = sorted((heads.get(link.a, link.a), heads.get(link.b, link.b)))
+        if a != b:
+            found.setdefault((a, b), msgspec.structs.replace(link, a=a, b=b))
+    return tuple(found.values())
+
+
+def slot(finding: Finding) -> str | None:
+    """The address without the function, which counts slices."""
+    address = normal_pci(finding.pci_bus_id)
+    return address.rpartition(".")[0] if address else None
+
+
+def _identity(finding: Finding) -> tuple[str, str] | None:
+    """Slot and name, which slices have in common in a list of devices that tells no mode."""
+    place = slot(finding)
+    return (place, finding.uuid) if place and finding.uuid else None
+
+
+def _mode(finding: Finding) -> tuple[str | None, str]:
     name = finding.partitions[0].name if finding.partitions else None
-    compute, _, memory = (name or f"{WHOLE}/?").partition("/")
-    return compute, memory
+    compute, _, memory = (name or "").partition("/")
+    return compute or None, memory or "?"
 
 
 def _one(group: list[Finding]) -> Finding:
+    if len(group) == 1:
+        return replace(group[0], partitions=())
     head = group[0]
-    compute, memory = _mode(head)
-    if compute == WHOLE or len(group) == 1:
-        return replace(head, partitions=())
+    compute, memory = next((mode for finding in group if (mode := _mode(finding))[0]), (None, "?"))
     parts = _parts(memory, len(group))
     sizes = [mib(finding.memory_total) for finding in group]
-    address = (normal_pci(head.pci_bus_id) or "").rpartition(".")[0] + ".0"
+    place = slot(head)
+    address = f"{place}.0" if place else None
+    stem = head.uuid or address or f"amd-{head.index}"
     return replace(
         head,
         pci_bus_id=address,
         memory_total=_whole_memory(sizes, parts),
         memory_used=head.memory_used if parts == 1 else None,  # of the first part only, where there are more
+        memory_share=head.memory_share if parts == 1 else None,
         tells_memory=False,
         partitions=tuple(
             Partition(
-                name=f"{compute}/{memory}",
-                uuid=finding.uuid if finding.uuid != head.uuid else f"{head.uuid or address}-{number}",
+                name=f"{compute}/{memory}" if compute else None,
+                uuid=finding.uuid if finding.uuid != head.uuid else f"{stem}-{number}",
                 memory_total_mib=size,
                 instance=number,
-                compute_milli=1000 // len(group),
+                compute_milli=1000 // len(group)
+                if compute
+                else None,  # without a mode, some may not be shown
                 memory_group=number * parts // len(group) if parts else None,
             )
             for number, (finding, size) in enumerate(zip(group, sizes, strict=True))
         ),
+        uncorrectable=_added([finding.uncorrectable for finding in group]),
+        states=tuple(dict.fromkeys(state for finding in group for state in finding.states)),
         complaints=tuple(line for finding in group for line in finding.complaints),
+        processes=tuple(dict.fromkeys(process for finding in group for process in finding.processes)),
+        damaged=any(finding.damaged for finding in group),
     )
+
+
+def _added(counts: list[int | None]) -> int | None:
+    """The errors of all slices that tell of them: the tools tell some counts of a device's first slice only."""
+    told = [count for count in counts if count is not None]
+    return sum(told) if told else None
 
 
 def _parts(memory: str, slices: int) -> int | None:
