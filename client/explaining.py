@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from client.api import JSON
 from client.messages import say
-from client.render import devices_of, escape_controls, local_time, quantity, score, span
+from client.render import devices_of, escape_controls, local_time, quantities, quantity, score, span
 
 # Of the jobs that an estimate waits for, as many are named.
 MOST_NAMED = 5
@@ -72,13 +72,14 @@ def show_refusal(answer: JSON) -> None:
 
 def _near(near: JSON) -> str:
     needed, available, unit = near["needed"], near["available"], near["unit"]
+    texts = quantities(needed, available, unit=unit)
     text = say(
         "near-node",
         node=escape_controls(near["node_name"]),
         code=near["code"],
-        needed=quantity(needed, unit),
-        available=quantity(available, unit),
-        short=quantity(max(0, needed - available), unit),
+        needed=texts[0],
+        available=texts[1],
+        short=quantity(None if available is None else max(0, needed - available), unit),
     )
     if len(near["pieces"]) > 1:
         text += " " + say("in-pieces", pieces=", ".join(quantity(piece, "MiB") for piece in near["pieces"]))

@@ -56,6 +56,14 @@ def quantity(number: int | None, unit: str | None) -> str:
     return f"{number} {unit}" if unit else str(number)
 
 
+def quantities(*numbers: int | None, unit: str | None) -> list[str]:
+    """Figures that stand beside each other: exact where rounding would show different ones as the same."""
+    texts = [quantity(number, unit) for number in numbers]
+    if unit != "MiB" or len(set(texts)) == len(set(numbers)):
+        return texts
+    return [say("unknown") if number is None else f"{number} MiB" for number in numbers]
+
+
 def local_time(stamp: str) -> str:
     """A time of the server on this machine's clock, to the minute."""
     return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M")

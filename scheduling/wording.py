@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from django.utils.functional import Promise
@@ -148,6 +149,20 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
         _("Not all replicas of this job would find a place at the same time."),
     ),
 }
+# The same where nobody knows how much memory there is.
+_ON_A_DEVICE = _(
+    "This job needs %(needed)s on one device; how much memory those of %(node)s have is not known."
+)
+_OF_DEVICES = _("This job needs %(needed)s of device memory; how much %(node)s has is not known.")
+_OF_THE_NODE = _("This job needs %(needed)s of memory in one node; how much %(node)s has is not known.")
+UNKNOWN_SENTENCES: Mapping[ReasonCode, Text] = {
+    ReasonCode.DEVICE_TOO_SMALL: _ON_A_DEVICE,
+    ReasonCode.DEVICE_MEMORY_PIECE: _ON_A_DEVICE,
+    ReasonCode.FOREIGN_USE: _ON_A_DEVICE,
+    ReasonCode.DEVICE_MEMORY_TOTAL: _OF_DEVICES,
+    ReasonCode.HOST_MEMORY_TOTAL: _OF_THE_NODE,
+    ReasonCode.HOST_MEMORY_FREE: _OF_THE_NODE,
+}
 FRAGMENTS_EQUAL = _(
     "%(total)s is free on %(node)s, but in %(count)s pieces of %(piece)s. This job needs %(asked)s on one device."
 )
@@ -224,6 +239,16 @@ def memory_text(mib: int) -> str:
     return f"{tenths // 10}.{tenths % 10} GiB" if tenths % 10 else f"{tenths // 10} GiB"
 
 
+def memory_texts(*amounts_mib: int) -> list[str]:
+    """Amounts of one sentence: all in MiB where rounding would show different ones as the same."""
+    texts = [memory_text(mib) for mib in amounts_mib]
+    return texts if _told_apart(amounts_mib, texts) else [f"{mib} MiB" for mib in amounts_mib]
+
+
+def _told_apart(numbers: Sequence[int], texts: Sequence[str]) -> bool:
+    return len(set(texts)) == len(set(numbers))
+
+
 def power_text(milliwatts: int) -> str:
     """Power for people: W, from 10,000 W up kW."""
     watts = milliwatts / 1000
@@ -254,9 +279,12 @@ def reason_sentence(refusal: Refusal, request: Request | None, names: Mapping[in
     if near is None:
         return Sentence(code.value, str(without), base)
     params = base | _numbers(near, request, names)
+    if params["available"] is None:
+        return _of_unknown(code, params)
     if code is ReasonCode.DEVICE_MEMORY_PIECE and len(near.pieces) > 1 and request is not None:
         return Sentence(code.value, _fragments_text(near, request, params), params)
-    shown = {**params, **{name: _amount(code, params[name]) for name in ("needed", "available")}}
+    needed, available = _amounts(code, near.needed, near.available)
+    shown = {**params, "needed": needed, "available": available}
     return Sentence(code.value, str(with_node) % shown, params)
 
 
@@ -269,7 +297,7 @@ def _numbers(near: NearMiss, request: Request | None, names: Mapping[int, str]) 
     return {
         "node": names.get(near.node, str(near.node)),
         "needed": near.needed,
-        "available": near.available,
+        "available": available_of(near),
         "unit": unit_of(near.code),
         "pieces": list(near.pieces),
         "total": sum(near.pieces) if near.pieces else None,
@@ -277,29 +305,47 @@ def _numbers(near: NearMiss, request: Request | None, names: Mapping[int, str]) 
     }
 
 
-def _amount(code: ReasonCode, number: int) -> str:
+def available_of(near: NearMiss) -> int | None:
+    """What there is; None where nobody knows."""
+    return None if near.available is None or near.available < 0 else near.available
+
+
+def _of_unknown(code: ReasonCode, params: Mapping[str, Any]) -> Sentence:
+    told = UNKNOWN_SENTENCES.get(code)
+    if told is None:
+        return Sentence(code.value, str(SENTENCES[code][1]), params)
+    shown = {**params, "needed": _amounts(code, params["needed"])[0]}
+    return Sentence(code.value, str(told) % shown, params)
+
+
+def _amounts(code: ReasonCode, *numbers: int) -> list[str]:
     match unit_of(code):
         case "MiB":
-            return memory_text(number)
+            return memory_texts(*numbers)
         case "mW":
-            return power_text(number)
+            texts = [power_text(number) for number in numbers]
+            exact = [f"{Decimal(number) / 1000:f} W" for number in numbers]
+            return texts if _told_apart(numbers, texts) else exact
         case _:
-            return str(number)
+            return [str(number) for number in numbers]
 
 
 def _fragments_text(near: NearMiss, request: Request, params: Mapping[str, Any]) -> str:
     asked = _piece_asked(near, request)
     equal = len(set(near.pieces)) == 1
+    total, piece, wanted, needed = memory_texts(sum(near.pieces), near.pieces[0], asked, near.needed)
     text = str(FRAGMENTS_EQUAL if equal else FRAGMENTS) % {
-        "total": memory_text(sum(near.pieces)),
+        "total": total,
         "node": params["node"],
         "count": count_text(len(near.pieces)),
-        "piece": memory_text(near.pieces[0]),
-        "asked": memory_text(asked),
+        "piece": piece,
+        "asked": wanted,
     }
     if near.needed <= asked:
         return text
-    return f"{text} {_safety_text(near.needed, asked)}"
+    factor = (near.needed * 10 + asked // 2) // asked
+    safety = str(SAFETY) % {"factor": f"{factor // 10}.{factor % 10}", "needed": needed}
+    return f"{text} {safety}"
 
 
 def _piece_asked(near: NearMiss, request: Request) -> int:
@@ -308,11 +354,6 @@ def _piece_asked(near: NearMiss, request: Request) -> int:
     if asked is None or (request.splittable and request.devices != 1):
         return near.needed
     return asked
-
-
-def _safety_text(needed: int, asked: int) -> str:
-    factor = (needed * 10 + asked // 2) // asked
-    return str(SAFETY) % {"factor": f"{factor // 10}.{factor % 10}", "needed": memory_text(needed)}
 
 
 def label_of(code: ReasonCode) -> str:
@@ -338,7 +379,8 @@ def change_text(change: Change, node: str) -> str:
     new: object = change.new
     added: object = ""
     if isinstance(new, int) and not isinstance(new, bool) and change.field.endswith("_mib"):
-        new = memory_text(new)
+        old = change.old if isinstance(change.old, int) else new
+        new = memory_texts(new, old)[0]
     if isinstance(change.new, tuple) and isinstance(change.old, tuple):
         added = ", ".join(str(item) for item in change.new if item not in change.old)
     return str(CHANGES[change.kind.value]) % {"node": node, "new": new, "added": added}

@@ -153,11 +153,11 @@ class CandidateSerializer(serializers.Serializer):
 
 
 class NearSerializer(CandidateSerializer):
-    """A node that came near, with what it lacked in `unit`."""
+    """A node that came near, with what it lacked in `unit`; `available` is null when nobody knows it."""
 
     code = serializers.CharField()
     needed = serializers.IntegerField()
-    available = serializers.IntegerField()
+    available = serializers.IntegerField(allow_null=True)
     unit = serializers.CharField(allow_null=True)
     pieces = serializers.ListField(child=serializers.IntegerField())
 

@@ -35,7 +35,15 @@ from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.live import Live, live_view, node_names
 from scheduling.sheets import decode_placed, decode_refusal
-from scheduling.wording import Sentence, change_text, label_of, plain_sentence, reason_sentence, unit_of
+from scheduling.wording import (
+    Sentence,
+    available_of,
+    change_text,
+    label_of,
+    plain_sentence,
+    reason_sentence,
+    unit_of,
+)
 
 EMPTY: Mapping[str, Any] = {
     "decided_at": None,
@@ -127,7 +135,7 @@ def _near(near: NearNode, names: Mapping[int, str]) -> dict[str, Any]:
         "node_name": names[miss.node],
         "code": miss.code.value,
         "needed": miss.needed,
-        "available": miss.available,
+        "available": available_of(miss),
         "unit": unit_of(miss.code),
         "pieces": list(miss.pieces),
         "terms": term_views(near.terms),

@@ -241,6 +241,15 @@ def test_explain_names_the_nearest_nodes_their_shortfall_and_when_it_could_start
     ]
 
 
+def test_a_small_shortfall_is_told_exactly_and_unknown_as_unknown():
+    near = {"node_name": "here", "code": "device-too-small", "needed": 81921, "unit": "MiB", "pieces": []}
+    answer = explained(near=[near | {"available": 81920}, near | {"available": None}])
+    assert lines_of("explain", "5", answer=answer)[4:6] == [
+        "  here (device-too-small): needs 81921 MiB, has 81920 MiB, 1 MiB short",
+        "  here (device-too-small): needs 80.0 GiB, has unknown, unknown short",
+    ]
+
+
 @pytest.mark.parametrize(("code", "said"), [("cores-free", True), ("fits-now", False), ("paused", False)])
 def test_an_unknown_start_is_told_where_there_is_something_to_wait_for(code, said):
     answer = explained(sentence={"code": code, "text": "t", "params": {}})

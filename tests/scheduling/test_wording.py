@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.utils import translation
 
-from scheduling.engine.changes import ChangeKind
+from scheduling.engine.changes import Change, ChangeKind
 from scheduling.engine.types import NearMiss, ReasonCode, Refusal, Request
-from scheduling.wording import CHANGES, LABELS, SENTENCES, memory_text, reason_sentence
+from scheduling.wording import CHANGES, LABELS, SENTENCES, change_text, memory_text, reason_sentence
 
 NAMES = {7: "tb-007"}
 
@@ -71,3 +71,53 @@ def test_the_same_in_chinese():
     near = NearMiss(7, ReasonCode.CORES_FREE, 16, 3)
     with translation.override("zh-hans"):
         assert sentence(near) == "此作业需要单个节点有 16 个空闲 CPU 核；tb-007 上空闲 3 个。"
+
+
+@pytest.mark.parametrize(
+    ("near", "english", "chinese"),
+    [
+        (NearMiss(7, ReasonCode.DEVICE_TOO_SMALL, 81921, 81920), "81921 MiB", "81921 MiB"),
+        (NearMiss(7, ReasonCode.HOST_MEMORY_TOTAL, 102401, 102400), "102401 MiB", "102401 MiB"),
+        (NearMiss(7, ReasonCode.POWER_CAP, 1_200_000_001, 1_200_000_000), "1200000.001 W", "1200000.001 W"),
+    ],
+)
+def test_a_shortfall_that_rounding_would_hide_is_told_exactly(near, english, chinese):
+    assert english in sentence(near) and str(near.available // 1000)[:4] in sentence(near)
+    assert "GiB" not in sentence(near) and "kW" not in sentence(near)
+    with translation.override("zh-hans"):
+        assert chinese in sentence(near) and "GiB" not in sentence(near)
+
+
+def test_a_piece_that_is_just_too_small_is_told_exactly():
+    near = NearMiss(7, ReasonCode.DEVICE_MEMORY_PIECE, 40961, 40960, (40960, 40960))
+    text = sentence(near, Request(devices=1, device_memory_mib=40961))
+    assert text == (
+        "81920 MiB is free on tb-007, but in two pieces of 40960 MiB. This job needs 40961 MiB on one device."
+    )
+
+
+def test_a_change_is_not_told_as_what_was_asked():
+    old, new = Request(devices=1, device_memory_mib=81921), Request(devices=1, device_memory_mib=81920)
+    change = Change(
+        ChangeKind.LESS_DEVICE_MEMORY,
+        "device_memory_mib",
+        old.device_memory_mib,
+        new.device_memory_mib,
+        new,
+        7,
+    )
+    assert change_text(change, "tb-007") == "With 81920 MiB of device memory it starts at once on tb-007."
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (ReasonCode.DEVICE_TOO_SMALL, "how much memory those of tb-007 have is not known"),
+        (ReasonCode.DEVICE_MEMORY_TOTAL, "how much tb-007 has is not known"),
+        (ReasonCode.HOST_MEMORY_TOTAL, "how much tb-007 has is not known"),
+        (ReasonCode.CORES_TOTAL, "No suitable node"),
+    ],
+)
+def test_unknown_is_not_told_as_nothing(code, text):
+    near = NearMiss(7, code, 1000, -1)
+    assert text in sentence(near) and "0 MiB" not in sentence(near).replace("1000 MiB", "")

@@ -1786,7 +1786,7 @@ export interface components {
             job: number;
             name: string | null;
         };
-        /** @description A node that came near, with what it lacked in `unit`. */
+        /** @description A node that came near, with what it lacked in `unit`; `available` is null when nobody knows it. */
         Near: {
             node: number;
             node_name: string;
@@ -1794,7 +1794,7 @@ export interface components {
             terms: components["schemas"]["Term"][];
             code: string;
             needed: number;
-            available: number;
+            available: number | null;
             unit: string | null;
             pieces: number[];
         };

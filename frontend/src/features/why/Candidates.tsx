@@ -1,7 +1,7 @@
 // The nearest candidates, scored as if the last filter let them pass, with what each lacks.
 import { useTranslation } from "react-i18next";
 import type { NearCandidate } from "@/api/types";
-import { pieces, score } from "@/lib/format";
+import { exactMemory, pieces, score } from "@/lib/format";
 import { amountOf } from "./amount";
 import { TermMeanings } from "./ScoreSheet";
 import { type ScoredRow, TermBars } from "./TermBars";
@@ -12,9 +12,12 @@ type Translate = ReturnType<typeof useTranslation>["t"];
 export function lack(near: NearCandidate, t: Translate): string | undefined {
   if (near.needed == null || near.available == null) return undefined;
   const write = (value: number) => amountOf(value, near.unit, t);
+  // Rounded, a small shortfall would read as none.
+  const hidden = near.unit === "MiB" && near.needed !== near.available && write(near.needed) === write(near.available);
+  const exact = hidden ? exactMemory : write;
   const inPieces = near.unit === "MiB" && near.pieces.length > 1 ? t("why.lackPieces", { pieces: pieces(near.pieces) }) : "";
   const short = near.needed > near.available ? t("why.lackShort", { short: write(near.needed - near.available) }) : "";
-  return t("why.lack", { needed: write(near.needed), available: write(near.available) }) + inPieces + short;
+  return t("why.lack", { needed: exact(near.needed), available: exact(near.available) }) + inPieces + short;
 }
 
 export function Candidates({ near }: { near: readonly NearCandidate[] }) {

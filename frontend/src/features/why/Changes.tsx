@@ -1,7 +1,7 @@
 // The smallest change that helps: what to ask for instead, from a dry run; nothing is applied here.
 import { useTranslation } from "react-i18next";
 import type { Change } from "@/api/types";
-import { memory, typeset } from "@/lib/format";
+import { exactMemory, memory, typeset } from "@/lib/format";
 
 export function asYaml(value: unknown): string {
   if (value == null) return "null";
@@ -9,10 +9,11 @@ export function asYaml(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** A value as people say it: memory in its unit, lists joined. */
-function said(field: string, value: unknown): string {
+/** A value as people say it: memory in its unit (exactly beside another that rounds to the same), lists joined. */
+function said(field: string, value: unknown, other: unknown): string {
   if (Array.isArray(value)) return value.join(", ");
-  return /memory$/.test(field) && typeof value === "number" ? memory(value) : asYaml(value);
+  if (!/memory$/.test(field) || typeof value !== "number") return asYaml(value);
+  return typeof other === "number" && memory(other) === memory(value) ? exactMemory(value) : memory(value);
 }
 
 const lastPart = (field: string) => field.split(".").at(-1) ?? field;
@@ -39,7 +40,7 @@ export function Changes({ changes, onTake, takeWord }: ChangesProps) {
         {others.map((change) => (
           <div className="opt" key={`${change.field}-${asYaml(change.to)}`}>
             <div>
-              <span className="med">{lastPart(change.field)}: {said(change.field, change.from)} → {said(change.field, change.to)}</span>
+              <span className="med">{lastPart(change.field)}: {said(change.field, change.from, change.to)} → {said(change.field, change.to, change.from)}</span>
               <div className="sm mut">{typeset(change.text)}</div>
             </div>
             {onTake ? <button type="button" className="btn sml" onClick={() => onTake(change)}>{takeWord ?? t("why.takeShort")}</button> : null}

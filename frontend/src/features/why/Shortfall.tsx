@@ -12,9 +12,11 @@ const NARROW_FIGURES = 96;
 const NARROW_PX = 520;
 const CHAR_PX = 7.2;
 
+type Measured = NearCandidate & { available: number };
+
 /** Candidates whose shortfall is known, nearest first. */
-export function measured(near: readonly NearCandidate[]): NearCandidate[] {
-  return near.filter((one) => one.needed > 0).sort((a, b) => a.needed - a.available - (b.needed - b.available));
+export function measured(near: readonly NearCandidate[]): Measured[] {
+  return near.filter((one): one is Measured => one.needed > 0 && one.available != null).sort((a, b) => a.needed - a.available - (b.needed - b.available));
 }
 
 export function Shortfall({ near }: { near: readonly NearCandidate[] }) {

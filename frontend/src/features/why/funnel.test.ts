@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { NB } from "@/lib/format";
 import { amountOf } from "./amount";
+import { lack } from "./Candidates";
 import { fromAll } from "./Funnel";
 import { measured } from "./Shortfall";
 
@@ -24,6 +25,14 @@ it("writes amounts in their units", () => {
 });
 
 it("ranks by what is lacking, and leaves out what is not known", () => {
-  const near = (node: number, needed: number, available: number) => ({ node, node_name: `n${node}`, code: "cores-free", needed, available, unit: "cores", pieces: [], score_ppm: null, terms: [] });
-  expect(measured([near(1, 8, 2), near(2, 8, 6), near(3, 0, 0)]).map((one) => one.node)).toEqual([2, 1]);
+  const near = (node: number, needed: number, available: number | null) => ({ node, node_name: `n${node}`, code: "cores-free", needed, available, unit: "cores", pieces: [], score_ppm: null, terms: [] });
+  expect(measured([near(1, 8, 2), near(2, 8, 6), near(3, 0, 0), near(4, 8, null)]).map((one) => one.node)).toEqual([2, 1]);
+});
+
+it("tells a small shortfall exactly", () => {
+  const t = ((key: string, values: { needed?: string; available?: string }) => key === "why.lack" ? `${values.needed} of ${values.available}` : "") as unknown as Parameters<typeof lack>[1];
+  const near = { node: 1, node_name: "n1", code: "device-too-small", unit: "MiB", pieces: [], score_ppm: null, terms: [] };
+  expect(lack({ ...near, needed: 102_401, available: 102_400 }, t)).toBe(`102,401${NB}MiB of 102,400${NB}MiB`);
+  expect(lack({ ...near, needed: 40_960, available: 20_480 }, t)).toBe(`40${NB}GiB of 20${NB}GiB`);
+  expect(lack({ ...near, needed: 40_960, available: null }, t)).toBeUndefined();
 });
