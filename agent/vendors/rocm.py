@@ -29,6 +29,7 @@ _ASIDE = re.compile(
 )
 _LEVEL = re.compile(r"^(?:ERROR|WARNING)\b[\s:]*", re.IGNORECASE)
 _NO_STATE = ("", "n/a", "none", "unknown")
+FEWEST_COLUMNS = 5
 MOST_NODES = 1 << 12  # more is an unsigned -1, and that means no preference
 _KINDS = ("XGMI", "PCIE")
 _USE = ("gpu use (%)", "dcu use (%)", "hcu use (%)", "average_gfx_activity (%)", "current_gfx_activity (%)")
@@ -101,10 +102,17 @@ def read_lines(text: str) -> Capture:
 
 
 def loose(text: str) -> list[str]:
-    """Lines that hold no key of a device: what the tool complains of."""
+    """Lines that hold no key and no row of a device: what the tool complains of."""
     bracketed = [line.strip() for line in text.splitlines() if re.match(r"\s*(?:GPU|DCU|HCU)\[", line)]
-    others = [line for line in loose_lines(text) if not re.match(r"(?:GPU|DCU|HCU)\[", line)]
+    others = [
+        line for line in loose_lines(text) if not (re.match(r"(?:GPU|DCU|HCU)\[", line) or _is_row(line))
+    ]
     return [*(line for line in bracketed if not LINE.match(line)), *others]
+
+
+def _is_row(line: str) -> bool:
+    """Whether this is a row of the table, whose cells are read with their device."""
+    return _ROW.match(line) is not None and len(line.split()) > FEWEST_COLUMNS
 
 
 def read_table(text: str) -> Capture:

@@ -142,6 +142,17 @@ def test_outputs_of_two_hosts_lose_no_device() -> None:
     assert column(read(one + other), "index", "pci_bus_id") == [(0, "0000:41:00.0"), (None, "0000:c1:00.0")]
 
 
+def test_processes_below_the_overview_stand_at_their_device() -> None:
+    found = sample("amd/amd-smi-overview.txt")
+    assert column(found, "processes") == [[{"pid": 4242, "name": "python3", "memory_used_mib": 80998}], []]
+
+
+def test_a_mode_in_the_overview_makes_slices_of_one_slot_one_device() -> None:
+    text = (SAMPLES / "amd/amd-smi-overview.txt").read_text().replace("SPX/NPS1", "DPX/NPS2")
+    (parts,) = column(read(text.replace("0000:26:00.0", "0000:05:00.1")), "partitions")
+    assert [part["name"] for part in parts] == ["DPX/NPS2"] * 2
+
+
 def test_a_masked_address_is_unknown() -> None:
     text = (SAMPLES / "amd/several-outputs.txt").read_text().partition("$ amd-smi topology")[0]
     found = read(text.replace("0000:18:", "XXXX:XX:").replace("0000:3a:", "0000:xx:"))
@@ -179,6 +190,8 @@ def test_links_of_slices_are_links_of_their_devices() -> None:
     [
         ("amd/amd-smi-head-cut.txt", ["output-damaged"]),
         ("amd/rocm-smi-crashed.txt", ["tool-failed"]),
+        ("amd/amd-smi-monitor-new.txt", []),
+        ("hygon/hy-smi-abnormal.txt", []),
         ("amd/rocm-smi-unable.txt", ["tool-failed"] * 3),
         ("amd/amd-smi-static.txt", []),
     ],

@@ -1,4 +1,4 @@
-"""amd-smi: its JSON of all generations (bare list, `gpu_data`, values with units or without), its lists and table."""
+"""amd-smi: its JSON of all generations (bare list, `gpu_data`, values with units or without), and its lists."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ _BLOCK = re.compile(r"^\s{0,2}GPU: (\d{1,4})\s*$")
 _KEY = re.compile(r"^(\s{2,}|)[A-Z][A-Z0-9_]+(?: \d+)?:(?:\s|$)")
 _OF_LIST = re.compile(r"^\s+\S|^[A-Z][A-Z0-9_]*(?: [A-Z0-9_]+)*:(?:\s|$)")
 _SPOKEN = re.compile(r"^(?:ERROR|WARNING|CRITICAL|FATAL|INFO)\b")
-_BOX_FIRST = re.compile(r"^\|\s*([0-9A-Fa-fXx*:.]{7,16})\s+(\S[^|]*?)\s*\|([^|]*)\|")
-_BOX_SECOND = re.compile(r"^\|\s*(\d{1,4})\s+[^|]*\|([^|]*)\|")
 _HEAT = ("edge", "edge_temperature", "gpu_temp", "hotspot", "hotspot_temperature", "mem")
 _TOTAL = (
     ("vram", "size"),
@@ -82,23 +80,6 @@ def head_is_cut(text: str) -> bool:
             return True
         titled = titled or bool(key)
     return False
-
-
-def read_table(text: str) -> Capture:
-    """The boxed overview of amd-smi 7: two lines per device, address and name first."""
-    findings: list[Finding] = []
-    first: re.Match[str] | None = None
-    for line in text.splitlines():
-        opened, closed = _BOX_FIRST.match(line), _BOX_SECOND.match(line)
-        if opened and ":" in opened.group(1):
-            first = opened
-        elif first and closed:
-            findings.append(_boxed(first, closed))
-            first = None
-        elif line.startswith("| Process"):
-            first = None
-    driver = re.search(r"amdgpu version:\s*(\S+)", text)
-    return Capture(tuple(findings), driver_number(driver.group(1) if driver else None))
 
 
 def driver_number(text: str | None) -> str | None:
@@ -189,30 +170,6 @@ def _slice(entry: dict[str, Any]) -> tuple[Partition, ...]:
     if compute is None:
         return (Partition(instance=instance),) if instance else ()
     return (Partition(name=f"{compute.strip('*').upper()}/{memory or '?'}", instance=instance),)
-
-
-def _boxed(first: re.Match[str], second: re.Match[str]) -> Finding:
-    upper, lower = first.group(3), second.group(2)
-    heat = re.search(r"(-?[\d.]+)\s*°?C\b", upper)
-    power = re.search(r"([\d.]+)\s*(?:/\s*([\d.]+|N/A)\s*)?W", upper)
-    mode = re.search(r"\b([A-Z]{3})/(NPS\d)\b", second.group(0))
-    errors = re.search(r"C\s+(\d+)\s", upper)
-    use = re.match(r"\s*([\d.]+)\s*%", lower)
-    memory = re.search(r"(\d+)\s*/\s*(\d+)\s*([MG]i?B)", lower)
-    return Finding(
-        index=int(second.group(1)),
-        pci_bus_id=first.group(1),
-        model=first.group(2),
-        temperature=heat.group(1) if heat else None,
-        power=power.group(1) if power else None,
-        power_limit=power.group(2) if power else None,
-        utilization=use.group(1) if use else None,
-        memory_used=f"{memory.group(1)} {memory.group(3)}" if memory else None,
-        memory_total=f"{memory.group(2)} {memory.group(3)}" if memory else None,
-        uncorrectable=to_int(errors.group(1), low=0, high=MOST_ERRORS) if errors else None,
-        complaints=(upper, lower, second.group(0)),
-        partitions=(Partition(name=f"{mode.group(1)}/{mode.group(2)}"),) if mode else (),
-    )
 
 
 def _driver(entry: dict[str, Any]) -> str | None:

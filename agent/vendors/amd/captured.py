@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.protocol import CheckResult, Link, normal_pci
 from agent.vendors import rocm
-from agent.vendors.amd import amd_smi, monitor, slices, smi_csv, topology
+from agent.vendors.amd import amd_smi, monitor, overview, slices, smi_csv, topology
 from agent.vendors.base import NO_INDEX, plain
 from agent.vendors.complaints import add_complaints, nothing_found, with_damage
 from agent.vendors.documents import dig, find_json, looks_cut
@@ -41,7 +41,7 @@ def read_text(captured: str) -> Capture:
     documents, rest = find_json(clean)
     cards = [rocm.read_document(one) for one in documents if _is_of_cards(one)]
     cards += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
-    gpus = [monitor.read_monitor(rest), amd_smi.read_table(rest)]
+    gpus = [monitor.read_monitor(rest), overview.read_table(rest)]
     gpus += [*smi_csv.read_csv(rest), *amd_smi.read_list(rest)]
     entries = [one for one in documents if not _is_of_cards(one)]
     gpus += [capture for one in entries for capture in amd_smi.read_entries(_entries(one))]
