@@ -143,7 +143,7 @@ def test_outputs_of_two_hosts_lose_no_device() -> None:
 
 
 def test_processes_below_the_overview_stand_at_their_device() -> None:
-    found = sample("amd/amd-smi-overview.txt")
+    found = read((SAMPLES / "amd/amd-smi-overview.txt").read_text() * 2)
     assert column(found, "processes") == [[{"pid": 4242, "name": "python3", "memory_used_mib": 80998}], []]
 
 

@@ -45,7 +45,8 @@ def _processes(text: str) -> dict[int, list[Process]]:
         if match:
             device, pid, name, memory = match.groups()
             process = Process(pid=int(pid), name=name, memory_used_mib=mib(memory, unit="B"))
-            found.setdefault(int(device), []).append(process)
+            listed = found.setdefault(int(device), [])
+            listed += [] if process in listed else [process]
     return found
 
 
