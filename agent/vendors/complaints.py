@@ -21,7 +21,7 @@ NO_DEVICES = re.compile(
     re.IGNORECASE,
 )
 _ASKS_FOR_TROUBLE = re.compile(r"reset required$|(failure|error) occurred$")
-_ANOTHER_HOST = re.compile(
+ANOTHER_HOST = re.compile(
     r"\bssh\b|\bunreachable!|connect to (the )?host\b|\bconnection (closed|refused|timed out)\b",
     re.IGNORECASE,
 )
@@ -39,7 +39,7 @@ def spoken(entries: Iterable[Entry]) -> tuple[str, ...]:
     told = [
         entry
         for entry in entries
-        if known(entry.value) and not _ANOTHER_HOST.search(f"{entry.path[-1]}: {entry.value}")
+        if known(entry.value) and not ANOTHER_HOST.search(f"{entry.path[-1]}: {entry.value}")
     ]
     yes = [entry.path[-1] for entry in told if entry.value.lower() in ("yes", "true")]
     return (*(entry.value for entry in told), *(key for key in yes if _ASKS_FOR_TROUBLE.search(key)))
@@ -54,7 +54,7 @@ def add_complaints(capture: Capture, loose: Iterable[str], table: Table) -> Capt
     for line in (line.strip()[:EVIDENCE_CHARS] for line in loose):
         if UNSUPPORTED.search(line) or not (table.judge(line) or TROUBLE.search(line)):
             continue
-        named = None if _ANOTHER_HOST.search(line) else _named(line, found)
+        named = None if ANOTHER_HOST.search(line) else _named(line, found)
         if named is None:
             warnings.append(notice("tool-failed", problem=line))
         elif line not in named.complaints:
@@ -67,7 +67,12 @@ def loose_lines(text: str) -> list[str]:
     kept = []
     for line in (line.strip() for line in text.splitlines()):
         listed = re.match(r"^[^:]{1,60}\s:\s|^[^:]{1,60}\s:$", line)
-        if line and "|" not in line and not line.startswith(("{", "}", '"', "[", "]", "<")) and not listed:
+        if (
+            line
+            and "|" not in line
+            and not line.startswith(("$ ", "{", "}", '"', "[", "]", "<"))
+            and not listed
+        ):
             kept.append(line)
     return kept
 

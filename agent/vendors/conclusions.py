@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 
 from agent.host.files import parse_cpu_list
-from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor, normal_pci
+from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Notice, Vendor, normal_pci
 from agent.vendors.base import (
     EVIDENCE_CHARS,
     MOST_POWER_W,
@@ -17,19 +20,30 @@ from agent.vendors.base import (
 )
 from agent.vendors.findings import SEVERITY, Capture, Finding, Rule, Table, known, mib
 
+_MASKED = re.compile(r"[x*#?]{3,}|\.{3}|redacted|masked|hidden|removed", re.IGNORECASE)
 _NUMBER_LIKE = re.compile(r"^[-+]?[\d.]+(e[-+]?\d+)?\s*[%°℃A-Za-z/]{0,6}$")
 
 
 def conclude(vendor: Vendor, capture: Capture, table: Table) -> Readout:
     """Facts, readings and checks of a capture."""
     driver = known(capture.driver_version)
+    uuids = Counter(finding.uuid for finding in capture.findings)
+    findings = [replace(one, uuid=None) if _is_anyones(one.uuid, uuids) else one for one in capture.findings]
+    warnings: list[Notice] = []
+    for said in capture.warnings:
+        warnings += [said] if said not in warnings else []
     return Readout(
         vendor=vendor,
         driver_version=driver,
-        readings=[_reading(vendor, finding, table, driver) for finding in capture.findings],
+        readings=[_reading(vendor, finding, table, driver) for finding in findings],
         links=list(capture.links),
-        warnings=list(capture.warnings),
+        warnings=warnings,
     )
+
+
+def _is_anyones(uuid: str | None, uuids: Mapping[str | None, int]) -> bool:
+    """Whether this was masked, or is told of several devices: it is the identity of none."""
+    return uuid is not None and (uuids[uuid] > 1 or _MASKED.search(uuid) is not None)
 
 
 def _reading(vendor: Vendor, finding: Finding, table: Table, driver: str | None) -> Reading:

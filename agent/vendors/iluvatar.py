@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from agent.protocol import CheckResult, Vendor
@@ -19,6 +20,7 @@ from agent.vendors.findings import (
     Capture,
     Finding,
     Table,
+    known,
     merge,
     rule,
     with_processes,
@@ -52,8 +54,11 @@ HEADER = (
     ("GPU Name", "Bus-Id", "Clock-SM Clock-Mem"),
     ("Fan Temp Perf Pwr:Usage/Cap", "Memory-Usage", "GPU-Util Compute M."),
 )
-_BLOCK = re.compile(r"^GPU\s+((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)\s*$")
+_BLOCK = re.compile(
+    r"^GPU\s+((?:[0-9a-fA-FxX*#]{1,8}:)?[0-9a-fA-FxX*#]{1,2}:[0-9a-fA-FxX*#]{1,2}\.[\dxX*#])\s*$"
+)
 _XML = re.compile(r"(?:<\?xml|<(?=[\w]*log\b|gpu\b)).*?(?:</\w*log>|\Z)", re.DOTALL)
+_MASKED = re.compile(r"[xX*#]{2}|\.\.\.|\[")
 _SECOND = re.compile(r"^(\S+)\s+(\S+)\s+(\S+)\s+(.*)$")
 _COLUMNS = {
     "index": "index",
@@ -152,10 +157,22 @@ def _power(text: str) -> tuple[str | None, str | None]:
 
 def _read_list(clean: str) -> Capture:
     head, blocks = split_blocks(clean, _BLOCK)
+    orders = _orders(match.group(1) for match, _ in blocks)
     findings = [
-        _from_entries(order, read_entries(body), match.group(1)) for order, (match, body) in enumerate(blocks)
+        _from_entries(order, read_entries(body), match.group(1))
+        for order, (match, body) in zip(orders, blocks, strict=True)
     ]
     return Capture(tuple(findings), value_of(read_entries(head), "driver version") if findings else None)
+
+
+def _orders(places: Iterable[str | None]) -> list[int]:
+    """Devices counted as they come; one that comes again under its own address or identity keeps its number."""
+    seen: dict[str | int, int] = {}
+    found = []
+    for number, place in enumerate(places):
+        key: str | int = number if place is None or _MASKED.search(place) or not known(place) else place
+        found.append(seen.setdefault(key, len(seen)))
+    return found
 
 
 def _read_xml(clean: str) -> Capture:
@@ -216,7 +233,7 @@ def _uncorrectable(entries: list[Entry]) -> int | None:
 def _read_csv(clean: str) -> Capture:
     """`--query-gpu --format=csv`: columns by name, their units in brackets."""
     names: list[str | None] = []
-    findings: list[Finding] = []
+    rows: list[tuple[dict[str | None, str], list[str]]] = []
     for line in clean.splitlines():
         if "," not in line or "|" in line or len(line) > 1 << 16 or is_matrix_row(line):
             continue
@@ -228,8 +245,10 @@ def _read_csv(clean: str) -> Capture:
         if sum(column is not None for column in columns) > 1:
             names = columns
         elif names and len(cells) == len(names):
-            findings.append(_from_row(len(findings), dict(zip(names, cells, strict=True)), cells))
-    return Capture(tuple(findings))
+            rows.append((dict(zip(names, cells, strict=True)), cells))
+    orders = _orders(row.get("uuid", row.get("pci_bus_id")) for row, _ in rows)
+    findings = [_from_row(order, row, cells) for order, (row, cells) in zip(orders, rows, strict=True)]
+    return merge([Capture((finding,)) for finding in findings])
 
 
 def _from_row(order: int, row: dict[str | None, str], cells: list[str]) -> Finding:

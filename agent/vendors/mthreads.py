@@ -62,7 +62,7 @@ HEADER = (
     ("", "", "ECC Mode"),
 )
 _BLOCK = re.compile(
-    r"^GPU\s?(\d{1,4})?\s*:?\s*((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)?\s*$"
+    r"^GPU\s?(\d{1,4})?\s*:?\s*((?:[0-9a-fA-FxX*#]{1,8}:)?[0-9a-fA-FxX*#]{1,2}:[0-9a-fA-FxX*#]{1,2}\.[\dxX*#])?\s*$"
 )
 _LANES = re.compile(r"^(\d{1,2})x\s*\(\s*(\d{1,2})x\s*\)$")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 _RULE = re.compile(r"^[\s+|=\-]*[=\-]{3,}[\s+|=\-]*$")
 STARTS_RECORD = re.compile(r"^\d{1,4}(?=\s|$)")
 _PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
-NAMED_LINE = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([\w\-]+)\)\s*$")
+NAMED_LINE = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([^()]+)\)\s*$")
 _PROCESS = re.compile(r"^(\d{1,4})\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
 _WITH_FUNCTION = re.compile(r"^(\d{1,4})\s+\S+\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
 _ANOTHER_HOST = re.compile(r"^\S+ \| (CHANGED|SUCCESS|FAILED|UNREACHABLE)\b")

@@ -54,6 +54,16 @@ EXPECTED: dict[str, list[tuple[Any, ...]]] = {
         (0, None, 9120, None, None, "unknown"),
         (1, None, 64, None, None, "unknown"),
     ],
+    "ascend/other-host.txt": [(3, "0000:82:00.0", 2870, 32768, 5, "healthy")],
+    "iluvatar/ixsmi-q-masked.txt": [
+        (0, None, 20480, 32768, 71, "healthy"),
+        (1, None, 116, 32768, 0, "healthy"),
+    ],
+    "metax/mx-smi-list-masked.txt": [
+        (0, None, None, None, None, "healthy"),
+        (1, None, None, None, None, "unhealthy"),
+        (2, "0000:9b:00.0", None, None, None, "healthy"),
+    ],
     "metax/mx-smi-show-memory.txt": [
         (0, "0000:3b:00.0", 4096, 65536, 22, "healthy"),
         (1, "0000:5e:00.0", 826, 65536, None, "healthy"),
@@ -121,12 +131,28 @@ def test_an_xml_document_and_a_topology_are_of_the_same_devices() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "processes"),
-    [("mthreads/gmi-two-s4000.txt", [1, 0]), ("iluvatar/ixsmi-bi-v100.txt", [1, 0])],
-)
-def test_the_same_output_twice_tells_of_each_process_once(name: str, processes: list[int]) -> None:
-    assert [len(one.processes) for one in readout(name, name).readings] == processes
+TWICE = [
+    path
+    for vendor in ("ascend", "cambricon", "mthreads", "iluvatar", "metax", "tenstorrent")
+    for path in sorted((SAMPLES / vendor).iterdir())
+    if path.stem != "ixsmi-q-masked"  # nobody can tell four cards from two that are told of twice
+]
+
+
+@pytest.mark.parametrize("path", TWICE, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_same_output_twice_tells_nothing_else(path: Path) -> None:
+    name = f"{path.parent.name}/{path.name}"
+    assert document(readout(name, name)) == document(readout(name))
+
+
+@pytest.mark.parametrize("name", ["iluvatar/ixsmi-q-masked.txt", "metax/mx-smi-list-masked.txt"])
+def test_a_masked_identity_is_none(name: str) -> None:
+    assert {uuid for (uuid,) in rows(readout(name), "uuid")} == {None}
+
+
+def test_an_identity_of_several_devices_is_none() -> None:
+    lines = "".join(f"GPU {number}: Iluvatar MR-V100 (UUID: GPU-1234)\n" for number in range(2))
+    assert rows(PROBES[Vendor.ILUVATAR].parse(lines), "index", "uuid") == [(0, None), (1, None)]
 
 
 def test_another_hosts_trouble_is_a_warning_and_of_no_device() -> None:

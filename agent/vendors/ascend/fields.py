@@ -237,7 +237,7 @@ def _listed(captured: str) -> tuple[Chip, ...]:
         elif key == "chip count" and npu is not None and chips:
             chips += [Chip(npu=npu, chip=number) for number in range(1, min(parse_count(value) or 1, 16))]
             npu = None
-    return tuple(chips)
+    return tuple(dict.fromkeys(chips))
 
 
 def _once_a_board(chips: Iterable[Chip]) -> list[Chip]:

@@ -49,15 +49,15 @@ def parse_slices(captured: str, templates: Mapping[str, Template] | None = None)
     """
     known = {**(templates or {}), **parse_templates(captured)}
     total_cores = _total_cores(captured)
-    slices: list[Partition] = []
+    slices: dict[int, Partition] = {}
     for tokens in _rows(captured):
         number = parse_count(tokens[0]) if len(tokens) == 5 else None
         if number is not None and number < 1 << 16:
-            slices.append(_slice(number, tokens[4], known, total_cores))
+            slices[number] = _slice(number, tokens[4], known, total_cores)
     stated = _TOTAL.search(captured)
     missing = int(stated.group(1)) - len(slices) if stated else 0
     warnings = (notice("output-damaged", tool=TOOL),) if missing > 0 else ()
-    chips = (Chip(npu=NO_INDEX, partitions=tuple(slices[:MOST_SLICES])),) if slices else ()
+    chips = (Chip(npu=NO_INDEX, partitions=tuple(slices.values())[:MOST_SLICES]),) if slices else ()
     return Findings(chips=chips, warnings=warnings)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from agent.protocol import CheckResult
 from agent.vendors.base import EVIDENCE_CHARS
+from agent.vendors.complaints import ANOTHER_HOST
 
 OK, UNKNOWN, FAILED, FATAL = CheckResult.OK, CheckResult.UNKNOWN, CheckResult.FAILED, CheckResult.FATAL
 Verdict = tuple[CheckResult, str, str]
@@ -87,7 +88,7 @@ def complaints(captured: str) -> list[str]:
 
 def complained_device(line: str) -> tuple[int, Verdict] | None:
     """The NPU that a complaint names, and what it says of it; None if it names none."""
-    match = _NUMBERED.search(line)
+    match = None if ANOTHER_HOST.search(line) else _NUMBERED.search(line)
     if match is None:
         return None
     result, code = (FATAL, "card-dropped") if _GONE.search(line) else (UNKNOWN, "no-reading")

@@ -43,10 +43,14 @@ def parse_table(captured: str) -> Findings:
         reader.feed(line.strip())
     reader.flush()
     version = _VERSION.search(captured)
-    chips = [replace(chip, processes=reader.processes_of(chip)) for chip in reader.chips]
-    odd = _mixed_up(chips)
+    chips: list[Chip] = []
+    odd: set[int] = set()
+    for look in reader.looks():
+        mixed = _mixed_up(look)
+        odd |= mixed
+        chips += [_judged_together(chip, look) if chip.npu in mixed else chip for chip in look]
     return Findings(
-        chips=tuple(_judged_together(chip, chips) if chip.npu in odd else chip for chip in chips),
+        chips=tuple(replace(chip, processes=reader.processes_of(chip)) for chip in chips),
         driver_version=version.group(1) if version else None,
         warnings=(notice("output-damaged", tool=TOOL),) if reader.damaged or odd else (),
     )
@@ -79,7 +83,9 @@ class _Reader:
     pending: list[str] | None = None
     unpaired: Verdict | None = None
     in_processes: bool = False
-    processes: dict[tuple[int, int], list[Process]] = field(default_factory=dict)
+    processes: dict[tuple[int, int], dict[int, Process]] = field(default_factory=dict)
+    tells_processes: bool = False
+    headers: list[int] = field(default_factory=list)
 
     def feed(self, line: str) -> None:
         """One line, without outer blanks."""
@@ -109,15 +115,27 @@ class _Reader:
 
     def processes_of(self, chip: Chip) -> tuple[Process, ...] | None:
         """None where no process table was there."""
-        found = self.processes.get((chip.npu, chip.chip), [])
-        return tuple(found) if self.in_processes else None
+        found = self.processes.get((chip.npu, chip.chip), {})
+        return tuple(found.values()) if self.tells_processes else None
+
+    def looks(self) -> list[list[Chip]]:
+        """The chips table by table: one begins below a header that comes again, with a chip that was there before."""
+        found: list[list[Chip]] = [[]]
+        for place, chip in enumerate(self.chips):
+            told = {(other.npu, other.chip) for other in found[-1]}
+            if place in self.headers and (chip.npu, chip.chip) in told:
+                found.append([])
+            found[-1].append(chip)
+        return found
 
     def _is_header(self, cells: Sequence[str]) -> bool:
         text = " ".join(cells).lower()
         if "process id" in text:
-            self.in_processes = True
+            self.in_processes = self.tells_processes = True
         elif "health" in text and "power(" in text:
             self.in_processes = False
+            self.flush()
+            self.headers.append(len(self.chips))
             self.labels[0] = _labels(cells[-1]) or FIRST_LABELS
         elif "bus-id" in text:
             self.labels[1] = _labels(cells[-1]) or SECOND_LABELS
@@ -153,7 +171,7 @@ class _Reader:
         chip = place[1] if len(place) > 1 and place[1] is not None else 0
         used = to_int(cells[3], low=0, high=MOST_MEMORY_MIB)
         process = Process(pid=pid, name=cells[2] or None, memory_used_mib=used)
-        self.processes.setdefault((place[0], chip), []).append(process)
+        self.processes.setdefault((place[0], chip), {})[pid] = process
 
 
 def _labels(cell: str) -> tuple[str, ...]:
