@@ -9,14 +9,12 @@ import numpy as np
 
 from scheduling.engine import filters
 from scheduling.engine.changes import Change, smallest_changes
-from scheduling.engine.filters import Filtered
+from scheduling.engine.filters import Filtered, node_power
 from scheduling.engine.fitting import fit
-from scheduling.engine.frame import frame_of, whole_frame
-from scheduling.engine.gangs import room_for
+from scheduling.engine.frame import frame_of
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.ordering import expected_shapes, in_service_order
-from scheduling.engine.quantities import Ints
-from scheduling.engine.reasons import filter_counts, near_misses
+from scheduling.engine.plan import Planner
 from scheduling.engine.scores import score, term_scores
 from scheduling.engine.scores.scale import Scale, scale_of
 from scheduling.engine.shapes import Demand, demand_of
@@ -25,6 +23,7 @@ from scheduling.engine.types import (
     WHOLE_MILLI,
     EnginePolicy,
     ExpectedShape,
+    FilterCount,
     NearMiss,
     PendingJob,
     ReasonCode,
@@ -94,72 +93,61 @@ def explain(
     """Explain a refusal against a state (normally the one after the plan's placements). `jobs` are the other pending
     jobs, `expected` the classes of jobs that the plan was told to expect. What is held for the job counts as free.
     """
-    ledger = Ledger(state)
-    for hold in ledger.holds.get(job.job, ()):
-        ledger.give_back(hold)
-    scale = scale_of(ledger, policy, expected_shapes(expected, jobs or (job,), policy))
-    demand = demand_of(job.request, policy)
-    verdicts = filters.run(whole_frame(ledger), demand).verdicts
-    counts = filter_counts(filters.counts(verdicts))
-    passed = verdicts == filters.PASSED
-    if passed.any():
-        code, misses = _of_the_cluster(ledger, demand, refusal, job)
-        if code is None:
-            return Explanation(job.job, None, len(state), funnel(verdicts), (), ())
-        verdicts = np.where(passed, filters.number_of(code), verdicts)
-        near_nodes = tuple(NearNode(miss, None, ()) for miss in misses)
-        return Explanation(job.job, code, len(state), funnel(verdicts), near_nodes, ())
-    code = counts[-1].code if counts else refusal.code
-    near = near_misses(ledger, demand, verdicts)
+    shapes = expected_shapes(expected, jobs or (job,), policy)
+    planner = Planner(state, policy, shapes)
+    planner.serve(job.job)
+    placed = planner.would_start(job)
+    if placed is not None:
+        return Explanation(job.job, None, len(state), funnel(placed[0].counts, len(state)), (), ())
+    now = planner.refusal_of(job)
+    code = now.code if now.nodes else refusal.code
+    demand, scale = demand_of(job.request, policy), scale_of(planner.ledger, policy, shapes)
+    of_the_cluster = code in filters.OF_THE_CLUSTER
+    near = [miss for miss in now.near if not of_the_cluster or miss.code is code]
     return Explanation(
         job=job.job,
         code=code,
-        nodes=len(state),
-        funnel=funnel(verdicts),
-        near=tuple(_near_node(ledger, scale, demand, miss) for miss in near),
-        changes=smallest_changes(ledger, scale, job.request),
+        nodes=now.nodes,
+        funnel=funnel(now.counts, now.nodes),
+        near=tuple(
+            NearNode(miss, None, ()) if of_the_cluster else _near_node(planner.ledger, scale, demand, miss)
+            for miss in near
+        ),
+        changes=smallest_changes(planner, policy, job),
     )
 
 
-def _of_the_cluster(
-    ledger: Ledger, demand: Demand, refusal: Refusal, job: PendingJob
-) -> tuple[ReasonCode | None, tuple[NearMiss, ...]]:
-    """What keeps a job waiting although there are nodes that would take it; None when nothing does."""
-    if refusal.code in filters.OF_THE_CLUSTER:
-        return refusal.code, tuple(miss for miss in refusal.near if miss.code is refusal.code)
-    if job.replicas == 1:
-        return None, ()
-    room = np.minimum(room_for(ledger, demand), job.replicas)
-    if room.sum() >= job.replicas:
-        return None, ()
-    node = int(ledger.node.id[np.flatnonzero(room)[0]])
-    return ReasonCode.GANG, (NearMiss(node, ReasonCode.GANG, job.replicas, int(room.sum())),)
-
-
-def funnel(verdicts: Ints) -> tuple[FunnelRow, ...]:
+def funnel(counts: Sequence[FilterCount], nodes: int) -> tuple[FunnelRow, ...]:
     """Filters that removed nodes, with what was left after each."""
-    left, rows = len(verdicts), []
-    for count in filter_counts(filters.counts(verdicts)):
+    left, rows = nodes, []
+    for count in counts:
         left -= count.removed
         rows.append(FunnelRow(count.code, count.removed, left))
     return tuple(rows)
 
 
-def what_fits(state: ClusterState, device_id: int, *, num: int = 6, den: int = 5) -> DeviceFit:
-    """The largest request one device could take at once; KeyError when it is not here."""
+def what_fits(
+    state: ClusterState, device_id: int, *, num: int = 6, den: int = 5, power_cap_mw: int | None = None
+) -> DeviceFit:
+    """The largest request one device could take at once, under the node's power cap and the one of all nodes;
+    KeyError when it is not here.
+    """
     found = np.flatnonzero(state.device.id == device_id)
     if not len(found):
         raise KeyError(device_id)
     row = int(found[0])
     device, node = state.device, int(state.joins().device_node[row])
     code = _node_code(state, node, bool(device.usable[row]))
-    compute = int(device.compute_free[row])
+    compute, capped = _compute_in_power(state, row, node, power_cap_mw)
     # Memory that a hold keeps without compute is kept, too.
     kept = device.free[row] < device.allocatable[row]
     idle = compute == WHOLE_MILLI and device.foreign[row] == 0 and not kept
     known = device.allocatable[row] >= 0
     if code is None and (compute == 0 or (known and not idle and device.free[row] == 0)):
         code = ReasonCode.DEVICE_BUSY if device.foreign[row] == 0 else ReasonCode.FOREIGN_USE
+        code = code if capped is None or compute else capped
+    if code is None and device.allocatable[row] == 0:
+        code = ReasonCode.DEVICE_TOO_SMALL
     node_id = int(state.node.id[node])
     if code is not None:
         return DeviceFit(device_id, node_id, code, 0, 0)
@@ -176,26 +164,51 @@ def what_fits(state: ClusterState, device_id: int, *, num: int = 6, den: int = 5
 def runnable_here(
     state: ClusterState, device_id: int, jobs: Sequence[PendingJob], policy: EnginePolicy
 ) -> tuple[int, ...]:
-    """Pending jobs, in order of service, that could use this device now: alone or as one of several of its node."""
+    """Pending jobs, in order of service, that would start now and could use this device: alone, or as one of several
+    of its node. What is held for a job counts as free for it, and replicas start together.
+    """
     found = np.flatnonzero(state.device.id == device_id)
     if not len(found):
         raise KeyError(device_id)
-    node = state.joins().device_node[found]
-    frame = frame_of(Ledger(state), node)
-    here = int(np.flatnonzero(frame.device.id == device_id)[0])
-    verdict: dict[Request, bool] = {}
+    device = int(found[0])
+    anybody, held = Planner(state, policy, ()), state.holds()
+    verdicts: dict[tuple[Request, int], bool] = {}
     for job in jobs:
-        if job.request not in verdict:
-            demand = demand_of(job.request, policy)
-            verdict[job.request] = demand.wants_devices and _takes(
-                filters.run(frame, demand), here, frame.device_pool
-            )
-    return tuple(job.job for job in in_service_order(jobs, policy) if verdict[job.request])
+        kind = (job.request, job.replicas)
+        if job.job not in held and kind not in verdicts:
+            verdicts[kind] = _starts_on(anybody, policy, job, device)
+    takes = {
+        job.job
+        for job in jobs
+        if (
+            _starts_on(Planner(state, policy, ()), policy, job, device)
+            if job.job in held
+            else verdicts[job.request, job.replicas]
+        )
+    }
+    return tuple(job.job for job in in_service_order(jobs, policy) if job.job in takes)
 
 
-def _takes(filtered: Filtered, device: int, device_pool: Ints) -> bool:
-    fits = any(cut.devices[device] and cut.pools[device_pool[device]] for cut in filtered.cuts)
-    return bool(filtered.passed()[0]) and fits
+def _starts_on(planner: Planner, policy: EnginePolicy, job: PendingJob, device: int) -> bool:
+    """Whether the job would start and this device (a row of the state) could give a piece for it."""
+    demand = demand_of(job.request, policy)
+    if not demand.wants_devices:
+        return False
+    planner.serve(job.job)
+    node = planner.ledger.state.joins().device_node[[device]]
+    frame = frame_of(planner.ledger, node)
+    here = device - int(frame.devices[0])
+    pool, filtered = frame.device_pool[here], filters.run(frame, demand)
+    room_uw = planner.room_uw()
+    takes = any(
+        cut.devices[here]
+        and cut.pools[pool]
+        and (room_uw is None or node_power.added_uw(frame, demand, cut)[pool] <= room_uw)
+        for cut in filtered.cuts
+    )
+    if not takes or not filtered.passed()[0]:
+        return False
+    return job.replicas == 1 or planner.would_start(job) is not None
 
 
 def _node_code(state: ClusterState, node: int, usable: bool) -> ReasonCode | None:
@@ -206,6 +219,25 @@ def _node_code(state: ClusterState, node: int, usable: bool) -> ReasonCode | Non
     if state.node.observe_only[node]:
         return ReasonCode.OBSERVE_ONLY
     return None if usable else ReasonCode.DEVICE_HEALTH
+
+
+def _compute_in_power(
+    state: ClusterState, row: int, node: int, cap_mw: int | None
+) -> tuple[int, ReasonCode | None]:
+    """Free compute of a device as far as the caps leave power for it, and which cap leaves less than is free."""
+    free, limit_mw = int(state.device.compute_free[row]), int(state.device.power_mw[row])
+    node_cap_mw = int(state.node.power_cap_mw[node])
+    rooms_uw = []
+    if node_cap_mw >= 0:
+        left = WHOLE_MILLI * node_cap_mw - int(state.node.draw_uw[node])
+        rooms_uw.append((max(0, left), ReasonCode.NODE_POWER))
+    if cap_mw is not None:
+        left = WHOLE_MILLI * cap_mw - int(state.node.draw_uw.sum())
+        rooms_uw.append((max(0, left), ReasonCode.POWER_CAP))
+    room_uw, code = min(rooms_uw, default=(0, None))
+    if code is None or not limit_mw or room_uw // limit_mw >= free:
+        return free, None
+    return room_uw // limit_mw, code
 
 
 def _largest_shared(free: int, allocatable: int, compute_free: int, *, num: int, den: int) -> int:

@@ -44,7 +44,7 @@ class Ledger:
         self.versions = np.ones(len(state), dtype=np.int64)
         self._journal: list[tuple[Allocation, int]] = []
         self._held: set[Allocation] = set()
-        self.holds = state.holds()
+        self.holds = dict(state.holds())
         self._held.update(held for kept in self.holds.values() for held in kept)
 
     def take(self, allocation: Allocation) -> None:
@@ -61,6 +61,11 @@ class Ledger:
         self._held.remove(allocation)
         self._apply(allocation, -1)
         self._journal.append((allocation, -1))
+
+    def free_for(self, job: int) -> None:
+        """Give back what is held for this job, for good."""
+        for hold in self.holds.pop(job, ()):
+            self.give_back(hold)
 
     def checkpoint(self) -> int:
         """A mark to roll back to."""

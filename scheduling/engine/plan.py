@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scheduling.engine import filters, scores
+from scheduling.engine import filters, reasons, scores
 from scheduling.engine.allocation import Allocation, rest_of
 from scheduling.engine.board import Board, Choice
 from scheduling.engine.boards import BOARD_BYTES, Boards
@@ -16,10 +16,9 @@ from scheduling.engine.gangs import room_for, together_ppm
 from scheduling.engine.ledger import Ledger, rebased
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.quantities import Ints
-from scheduling.engine.reasons import filter_counts, refusal_of
 from scheduling.engine.rooms import Expected
 from scheduling.engine.scores.scale import rebased_scale, scale_of
-from scheduling.engine.shapes import Shapes, demand_of
+from scheduling.engine.shapes import Demand, Shapes, demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
     WHOLE_MILLI,
@@ -69,8 +68,8 @@ def plan(
 
 
 class Planner:
-    """The working set of one plan: ledger, shapes, boards. With `keep_boards` off every decision is computed anew,
-    with the same result.
+    """The working set of one plan: ledger (a fresh one of the state unless it is given), shapes, boards. With
+    `keep_boards` off every decision is computed anew, with the same result.
     """
 
     def __init__(
@@ -80,8 +79,9 @@ class Planner:
         expected: Sequence[Expected],
         *,
         keep_boards: bool = True,
+        ledger: Ledger | None = None,
     ) -> None:
-        self.ledger = Ledger(state)
+        self.ledger = Ledger(state) if ledger is None else ledger
         self._policy = policy
         self._scale = scale_of(self.ledger, policy, expected)
         self._shapes = Shapes()
@@ -129,6 +129,43 @@ class Planner:
             considered=len(considered),
             exhausted=len(considered) == len(jobs),
         )
+
+    def serve(self, job: int) -> None:
+        """From now on ask for this job only: what is held for it is free, and what that draws already, it may draw
+        even beyond the cap.
+        """
+        holds = self.ledger.holds.get(job, ())
+        if holds:
+            self._granted_uw = self._draw_uw()
+        self.ledger.free_for(job)
+
+    def would_start(self, job: PendingJob) -> list[Placed] | None:
+        """Where the replicas would go if this job were next, without taking anything; None when it would not start."""
+        shape = self._shapes.number(job.request)
+        if job.replicas > 1 and not self._may_start(job, demand_of(job.request, self._policy)):
+            return None
+        mark = self.ledger.checkpoint()
+        placed = self._all_or_none(job, shape)
+        self.ledger.roll_back(mark)
+        return None if placed is None else [decision for decision, _ in placed]
+
+    def refusal_of(self, job: PendingJob) -> Refusal:
+        """Why it would not."""
+        return self._refusal(job, self._shapes.number(job.request))
+
+    def room_uw(self) -> int | None:
+        """What all nodes together may still draw; None without a cap."""
+        left = self._left_uw()
+        return None if left is None else max(0, left)
+
+    def _may_start(self, job: PendingJob, demand: Demand) -> bool:
+        """Not when not even this much room would do; a spread that may differ from replica to replica is not
+        judged.
+        """
+        if demand.request.splittable:
+            return True
+        room = room_for(self.ledger, demand)
+        return bool(np.minimum(room, job.replicas).sum() >= job.replicas)
 
     def board(self, shape: int) -> Board:
         """The up-to-date board of a shape."""
@@ -193,7 +230,7 @@ class Planner:
     def _place(
         self, job: PendingJob, shape: int, replica: int, together: Ints | None
     ) -> tuple[Placed, Allocation] | None:
-        board, room_uw = self.board(shape), self._room_uw()
+        board, room_uw = self.board(shape), self.room_uw()
         choices = board.best(1 + _RUNNERS_UP, room_uw=room_uw, together_ppm=together)
         if not choices:
             return None
@@ -214,15 +251,10 @@ class Planner:
                 self._candidate(c, rows) for c, rows in zip(choices[1:], cores[1:], strict=True)
             ),
             candidates=int(counts[-1]),
-            counts=filter_counts(counts),
+            counts=reasons.filter_counts(counts),
             replica=replica,
         )
         return decision, _allocation(choices[0], cores[0], job)
-
-    def _room_uw(self) -> int | None:
-        """What all nodes together may still draw; None without a cap."""
-        left = self._left_uw()
-        return None if left is None else max(0, left)
 
     def _left_uw(self) -> int | None:
         """The same, below 0 where they draw too much."""
@@ -256,7 +288,7 @@ class Planner:
         return tuple(found)
 
     def _refusal(self, job: PendingJob, shape: int) -> Refusal:
-        board, room_uw = self.board(shape), self._room_uw()
+        board, room_uw = self.board(shape), self.room_uw()
         verdicts = board.verdicts_within(room_uw)
         near: tuple[NearMiss, ...] = ()
         least = board.least_added_uw()
@@ -268,7 +300,7 @@ class Planner:
             node = int(self.ledger.node.id[np.flatnonzero(passed)[0]])
             near = (NearMiss(node, ReasonCode.GANG, job.replicas, self._replicas_that_fit(job, shape)),)
             verdicts = np.where(passed, filters.number_of(ReasonCode.GANG), verdicts)
-        return refusal_of(job.job, self.ledger, board.demand, verdicts, near)
+        return reasons.refusal_of(job.job, self.ledger, board.demand, verdicts, near)
 
     def _replicas_that_fit(self, job: PendingJob, shape: int) -> int:
         mark, count = self.ledger.checkpoint(), 0
