@@ -53,6 +53,8 @@ class Gpu:
     clocks: int = 0
     fabric: tuple[int, int] | None = None
     remap_failed: int = 0
+    remap_pending: int = 0
+    pages_pending: int = 0
     broken: int | None = None
     handle_error: int | None = None
     errors: dict[str, int] = field(default_factory=dict)
@@ -140,8 +142,13 @@ class FakeNvml:
         return int(self._answer(gpu, "ecc", gpu.ecc))
 
     def nvmlDeviceGetRemappedRows(self, gpu: Gpu) -> tuple[int, int, int, int]:
-        rows: tuple[int, int, int, int] = self._answer(gpu, "rows", (0, 0, 0, gpu.remap_failed))
+        rows: tuple[int, int, int, int] = self._answer(
+            gpu, "rows", (0, 0, gpu.remap_pending, gpu.remap_failed)
+        )
         return rows
+
+    def nvmlDeviceGetRetiredPagesPendingStatus(self, gpu: Gpu) -> int:
+        return int(self._answer(gpu, "pages", gpu.pages_pending))
 
     def nvmlDeviceGetCurrentClocksThrottleReasons(self, gpu: Gpu) -> int:
         return int(self._answer(gpu, "clocks", gpu.clocks))

@@ -7,6 +7,7 @@ import pytest
 
 from agent.notices import sentence
 from agent.protocol import Link, Vendor
+from agent.vendors import PARSERS
 from agent.vendors.base import Readout, document, with_vendor
 from agent.vendors.nvidia import NvidiaProbe
 
@@ -15,7 +16,7 @@ FIGURES = ("memory_total_mib", "memory_used_mib", "utilization_pct", "temperatur
 
 
 def read(name: str) -> Readout:
-    return NvidiaProbe.parse((SAMPLES / name).read_text())
+    return PARSERS["nvidia"]((SAMPLES / name).read_text())
 
 
 def devices(name: str) -> list[dict[str, Any]]:

@@ -70,6 +70,8 @@ def test_a_broken_device_is_reported_beside_healthy_ones(error: int, result: Che
         ({"clocks": 0x40}, FAILED, "over-temperature"),
         ({"temperature": 96}, FAILED, "over-temperature"),
         ({"remap_failed": 1}, FAILED, "row-remap-failed"),
+        ({"remap_pending": 1}, FAILED, "row-remap-pending"),
+        ({"pages_pending": 1}, FAILED, "page-retirement-pending"),
         ({"fabric": (3, 999)}, FAILED, "fabric-failed"),
         ({"fabric": (2, 0)}, UNKNOWN, "fabric-not-ready"),
         ({"fabric": (3, 0)}, OK, ""),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -28,6 +28,7 @@ UNIFIED_MEMORY = re.compile(r"\bGB10\b|\bThor\b|\bOrin\b|\bXavier\b")
 _ABSENT = re.compile(
     r"^(?:\W*|N/?A|\[.*\]|not (?:supported|available|found|active)|unknown|none)$", re.IGNORECASE
 )
+_IDENTITY = re.compile(r"(?:MIG-)?(?:GPU-)?[0-9A-Fa-f/-]+")
 _ECC = {"enabled": True, "on": True, "disabled": False, "off": False}
 
 
@@ -69,7 +70,7 @@ def conclude(look: Look, driver: str | None = None) -> Reading:
     facts = DeviceFacts(
         vendor=Vendor.NVIDIA,
         index=look.index,
-        uuid=known(look.uuid),
+        uuid=identity(look.uuid),
         pci_bus_id=normal_pci(look.bus_id),
         model=known(look.name),
         memory_total_mib=total,
@@ -86,7 +87,7 @@ def conclude(look: Look, driver: str | None = None) -> Reading:
         power_mw=None if draw is None else round(draw * 1000),
     )
     check, *others = _checks(look, facts, sample)
-    if used == 0 and states.is_broken(check):  # a broken device is not an empty one
+    if used == 0 and states.hides_use(check):  # a broken device is not an empty one
         sample = msgspec.structs.replace(sample, memory_used_mib=None)
     return Reading(
         facts=facts,
@@ -126,6 +127,34 @@ def known(value: str | None) -> str | None:
     clean = (value or "").strip()
     absent = not clean or clean.upper() in ("N/A", "NA", "-", "NONE") or clean.startswith("[")
     return None if absent or states.judge_text(clean) else clean
+
+
+def identity(value: str | None) -> str | None:
+    """A UUID; None also for one that somebody masked before showing it."""
+    clean = known(value)
+    return clean if clean and _IDENTITY.fullmatch(clean) and clean.strip("GPUMI-0") else None
+
+
+def told_apart(looks: Sequence[Look], *, numbered: bool = True) -> list[Look]:
+    """The devices of one listing; a UUID or an address that stands at several devices is a mask and tells nothing.
+    Where the listing tells no numbers, a UUID with several addresses and an address with several UUIDs are such.
+    """
+    uuids: dict[str, set[str | int]] = {}
+    buses: dict[str, set[str | int]] = {}
+    for look in looks:
+        uuid, bus_id = identity(look.uuid), normal_pci(look.bus_id)
+        if uuid and (bus_id or numbered) and (look.index >= 0 or not numbered):
+            uuids.setdefault(uuid, set()).add(look.index if numbered else bus_id or "")
+        if bus_id and (uuid or numbered) and (look.index >= 0 or not numbered):
+            buses.setdefault(bus_id, set()).add(look.index if numbered else uuid or "")
+    return [
+        replace(
+            look,
+            uuid=None if len(uuids.get(identity(look.uuid) or "", ())) > 1 else look.uuid,
+            bus_id=None if len(buses.get(normal_pci(look.bus_id) or "", ())) > 1 else look.bus_id,
+        )
+        for look in looks
+    ]
 
 
 def first_numbers(texts: Iterable[str], *, low: float) -> float | None:
@@ -202,6 +231,8 @@ def _missing(look: Look, facts: DeviceFacts, sample: DeviceSample) -> str | None
         return None
     if any(part.memory_used_mib is not None for part in look.partitions):
         return None
-    if sample.memory_used_mib is None or facts.memory_total_mib is None:
+    if sample.memory_used_mib is None:
         return "memory use is not reported"
+    if facts.memory_total_mib is None:
+        return "the size of the memory is not reported"
     return None

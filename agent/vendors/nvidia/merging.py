@@ -82,7 +82,7 @@ def join(first: Reading, second: Reading) -> Reading:
         facts = msgspec.structs.replace(facts, index=second.facts.index)
     checks = _ranked([first.check, *first.findings, second.check, *second.findings])
     sample = fill(second.sample, first.sample)
-    if states.is_broken(checks[0]) and sample.memory_used_mib == 0:
+    if states.hides_use(checks[0]) and sample.memory_used_mib == 0:
         sample = msgspec.structs.replace(sample, memory_used_mib=None)
     joined = msgspec.structs.replace(
         fill(second, first),

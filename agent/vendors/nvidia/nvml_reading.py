@@ -164,6 +164,10 @@ def _conditions(device: Asked, sample: DeviceSample) -> list[tuple[CheckResult, 
     rows = device.maybe("nvmlDeviceGetRemappedRows")
     if rows is not None and len(rows) > 3 and rows[3]:
         found.append(("row-remap-failed", f"remapped rows {tuple(rows)}"))
+    if rows is not None and len(rows) > 3 and rows[2]:
+        found.append(("row-remap-pending", f"remapped rows {tuple(rows)}"))
+    if device.maybe("nvmlDeviceGetRetiredPagesPendingStatus") == 1:
+        found.append(("page-retirement-pending", "pages wait for a reset to be retired"))
     action = _field(device, RECOVERY_FIELD)
     if action in ACTIONS:
         code, words = ACTIONS[action]

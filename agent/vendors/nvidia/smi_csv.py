@@ -10,7 +10,7 @@ from agent.notices import notice
 from agent.protocol import Notice, Vendor, normal_pci
 from agent.vendors.base import NO_INDEX, Process, Reading, Readout, to_int, to_mib
 from agent.vendors.nvidia import states
-from agent.vendors.nvidia.look import Look, conclude, known, silent, to_count, to_index
+from agent.vendors.nvidia.look import Look, conclude, identity, known, silent, to_count, to_index, told_apart
 from agent.vendors.nvidia.merging import Merged
 from agent.vendors.nvidia.smi_xml import action_findings, fabric_findings
 from agent.vendors.nvidia.text import is_complaint
@@ -39,7 +39,8 @@ KNOWN = frozenset(
         *("memory.total", "memory.used", "memory.free", "memory.reserved", "temperature.gpu", "fan.speed"),
         *("utilization.gpu", "utilization.memory", "power.draw", "power.draw.instant", "power.draw.average"),
         *("power.limit", "enforced.power.limit", "pstate", "ecc.mode.current", "mig.mode.current"),
-        *("gpu_recovery_action", "remapped_rows.failure", "pid", "process_name", "used_gpu_memory"),
+        *("gpu_recovery_action", "remapped_rows.failure", "remapped_rows.pending", "retired_pages.pending"),
+        *("pid", "process_name", "used_gpu_memory"),
     )
 )
 DRAWS = ("power.draw", "power.draw.instant", "power.draw.average")
@@ -48,8 +49,9 @@ UNJUDGED = frozenset(
     {"gpu_recovery_action", "name", "uuid", "serial", "process_name", "timestamp", "hostname", "pid"}
 )
 _COLUMN = re.compile(r"^([A-Za-z][\w.]*)(?:\s*\[([^\]]*)\])?$")
-_UUID = re.compile(r"GPU-[0-9A-Fa-f-]{8,}")
+_UUID = re.compile(r"GPU-[0-9A-Fa-f-]{8,}(?![\w*?.])")
 _BUS = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]\b")
+_ASKED = re.compile(r"nvidia-smi.*--query-(?:gpu|compute-apps)[= ]([\"']?)([\w.]+(?:,[\w.]+)*)\1(?:\s|$)")
 _WATTS = re.compile(r"^\d{1,5}\.\d+ W$")
 _NAME = re.compile(r"\b(NVIDIA|GeForce|Tesla|Quadro|RTX|GTX|TITAN)\b")
 
@@ -63,7 +65,9 @@ class Column:
 
 
 def header_of(line: str) -> list[Column] | None:
-    """The columns, if this line is a header."""
+    """The columns, if this line is a header, or the command that asked for them."""
+    asked = _ASKED.search(line)
+    line = asked.group(2) if asked else line
     matches = [_COLUMN.match(cell.strip()) for cell in line.split(",")]
     columns = [Column(_own(match.group(1)), match.group(2) or "") for match in matches if match]
     named = sum(column.name in KNOWN for column in columns)
@@ -76,9 +80,9 @@ def _own(name: str) -> str:
 
 def parse_csv(captured: str) -> Readout:
     """Rows below a header, or rows that tell themselves what they are; lines of complaint are for others."""
-    merged = Merged()
+    looks: list[Look] = []
+    apps: list[Look] = []
     columns: list[Column] | None = None
-    warnings: list[Notice] = []
     driver: str | None = None
     place = 0
     for line in captured.splitlines():
@@ -88,17 +92,26 @@ def parse_csv(captured: str) -> Readout:
         elif not line.strip() or is_complaint(line) or (columns is None and not looks_like_row(line)):
             continue
         elif columns is not None and any(column.name == "pid" for column in columns):
-            merged.add(_app(line, columns))
+            apps.append(_app(line, columns))
         else:
             look = _row(line, columns, place) if columns else _bare_row(line)
             place += 1
             if look is None:
                 continue
             driver = driver or _value(line, columns, "driver_version")
-            merged.add(conclude(look, driver))
-            if look.cut and not warnings:
-                warnings.append(notice("output-damaged", tool="nvidia-smi"))
-    return Readout(vendor=Vendor.NVIDIA, driver_version=driver, readings=merged.readings(), warnings=warnings)
+            looks.append(look)
+    damaged = any(look.cut for look in looks)
+    warnings: list[Notice] = [notice("output-damaged", tool="nvidia-smi")] if damaged else []
+    readings = _together(looks, apps, driver)
+    return Readout(vendor=Vendor.NVIDIA, driver_version=driver, readings=readings, warnings=warnings)
+
+
+def _together(looks: list[Look], apps: list[Look], driver: str | None) -> list[Reading]:
+    """One reading per device of all its rows and its processes."""
+    merged = Merged()
+    for at, look in enumerate(told_apart([*looks, *apps])):
+        merged.add(conclude(look, driver) if at < len(looks) else silent(look))
+    return merged.readings()
 
 
 def looks_like_csv(captured: str) -> bool:
@@ -148,7 +161,7 @@ def _row(line: str, columns: Sequence[Column], place: int) -> Look | None:
     units = {column.name: column.unit for column in columns}
     index = to_index(cells.get("index"))
     asked = set(cells)
-    if index is None and not known(cells.get("uuid")) and not normal_pci(cells.get("pci.bus_id")):
+    if index is None and not identity(cells.get("uuid")) and not normal_pci(cells.get("pci.bus_id")):
         if {"index", "uuid", "pci.bus_id"} & asked and not any(to_mib(cell) for cell in cells.values()):
             return None  # the empty row of a lost device that the line above names
         index = place
@@ -181,6 +194,8 @@ def _found(cells: Mapping[str, str]) -> list[tuple[str, str]]:
     found = []
     for code, name, bad in (
         ("row-remap-failed", "remapped_rows.failure", ("yes", "1")),
+        ("row-remap-pending", "remapped_rows.pending", ("yes", "1")),
+        ("page-retirement-pending", "retired_pages.pending", ("yes", "1")),
         ("over-temperature", "clocks_event_reasons.hw_thermal_slowdown", ("active",)),
         ("over-temperature", "clocks_throttle_reasons.hw_thermal_slowdown", ("active",)),
         ("reset-required", "reset_status.reset_required", ("yes",)),
@@ -228,7 +243,7 @@ def _bare_row(line: str) -> Look:
     )
 
 
-def _app(line: str, columns: Sequence[Column]) -> Reading:
+def _app(line: str, columns: Sequence[Column]) -> Look:
     cells = _cells(line, columns) or {}
     pid = to_int(cells.get("pid"), low=0, high=1 << 31)
     process = Process(
@@ -237,12 +252,10 @@ def _app(line: str, columns: Sequence[Column]) -> Reading:
         memory_used_mib=to_mib(cells.get("used_gpu_memory")),
     )
     uuid, bus_id = _UUID.search(line), _BUS.search(line)
-    return silent(
-        Look(
-            index=NO_INDEX,
-            uuid=cells.get("uuid") or (uuid.group(0) if uuid else None),
-            bus_id=cells.get("pci.bus_id") or (bus_id.group(0) if bus_id else None),
-            name=cells.get("name"),
-            processes=(process,) if pid is not None else (),
-        )
+    return Look(
+        index=NO_INDEX,
+        uuid=cells.get("uuid") or (uuid.group(0) if uuid else None),
+        bus_id=cells.get("pci.bus_id") or (bus_id.group(0) if bus_id else None),
+        name=cells.get("name"),
+        processes=(process,) if pid is not None else (),
     )

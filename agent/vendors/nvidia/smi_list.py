@@ -8,10 +8,10 @@ from dataclasses import replace
 from agent.notices import notice
 from agent.protocol import Notice, Partition, Vendor
 from agent.vendors.base import Port, Readout
-from agent.vendors.nvidia.look import Look, known, silent
+from agent.vendors.nvidia.look import Look, identity, silent, told_apart
 from agent.vendors.nvidia.profiles import make_partition
 
-_GPU = re.compile(r"^\s*GPU (\d{1,4})\s*:\s*(\S.*?)?\s*(?:\((?:[^()]*?,\s*)?UUID\s*:\s*([^)\s]*)\s*\)?)?\s*$")
+_GPU = re.compile(r"^\s*GPU (\d{1,4})\s*:\s*(\S.*?)?\s*(?:\((?:[^()]*?,\s*)?UUID\s*:\s*([^)]*?)\s*\)?)?\s*$")
 _SLICE = re.compile(r"^\s+MIG\s+(\S+)(?:\s+Device\s+(\d+))?\s*:\s*(?:\(UUID\s*:\s*([^)\s]+)\s*\)?)?")
 _OLD_SLICE = re.compile(r"^MIG-GPU-[^/]+/(\d{1,5})/(\d{1,5})$")
 _LINK = re.compile(
@@ -41,7 +41,9 @@ def parse_list(captured: str) -> Readout:
             )
         elif looks and line.strip():
             looks[-1] = _add(looks[-1], line)
-    return Readout(vendor=Vendor.NVIDIA, readings=[silent(look) for look in looks], warnings=_inactive(looks))
+    return Readout(
+        vendor=Vendor.NVIDIA, readings=[silent(look) for look in told_apart(looks)], warnings=_inactive(looks)
+    )
 
 
 def _is_gpu(line: str) -> bool:
@@ -62,12 +64,11 @@ def _add(look: Look, line: str) -> Look:
 
 
 def _partition(look: Look, match: re.Match[str]) -> Partition:
-    uuid = known(match.group(3))
-    old = _OLD_SLICE.match(uuid or "")
+    old = _OLD_SLICE.match(match.group(3) or "")
     return make_partition(
         model=look.name,
         name=match.group(1),
-        uuid=uuid,
+        uuid=identity(match.group(3)),
         instance=int(old.group(1)) if old else None,
         compute_instance=int(old.group(2)) if old else None,
     )

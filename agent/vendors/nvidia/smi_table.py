@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 
 from agent.protocol import Partition, Vendor
 from agent.vendors.base import Process, Readout, to_mib
-from agent.vendors.nvidia.look import Look, conclude, known, to_count
+from agent.vendors.nvidia.look import Look, conclude, known, to_count, told_apart
 from agent.vendors.nvidia.profiles import make_partition
 
 _DRIVER = re.compile(r"(?:Driver|KMD)\s+Version\s*:\s*([\d.]+)")
 _TITLE = re.compile(r"^[\s|+]*NVIDIA-SMI\s+(?:\d+\.)?\d+\.\d+")
 _FIRST = re.compile(r"^\s*(\d{1,4})\s+(\S.*?)\s*$")
 _MODE = re.compile(r"\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)$", re.IGNORECASE)
-_BUS = re.compile(r"((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])")
+_BUS = re.compile(
+    r"((?:[\dA-FXa-fx*?#]{4,8}:)?[\dA-FXa-fx*?#]{2}:[\dA-FXa-fx*?#]{2}\.[\dXx*?#])"
+)  # masked, too
+_NO_BUS = re.compile(r"^\s*[^\s/]*\s+(?:On|Off|N/A)\s*$")
 _HEAT = re.compile(r"(?<![\w.%-])(-?\d{1,10})\s*C(?![a-z0-9])")
 _POWER = re.compile(r"(\S+)\s*/\s*(\S+)\s*$")
 _PAIR = re.compile(r"(\d+\s*[KMG]i?B)\s*/\s*(\d+\s*[KMG]i?B)")
@@ -57,7 +60,7 @@ def parse_table(captured: str) -> Readout:
     return Readout(
         vendor=Vendor.NVIDIA,
         driver_version=version or None,
-        readings=[conclude(look, version) for look in looks],
+        readings=[conclude(look, version) for look in told_apart(looks)],
     )
 
 
@@ -148,7 +151,7 @@ def _look(device: Device) -> Look:
     power = _POWER.search(second[0]) if second else None
     load = _LOAD.search(second[2]) if len(second) > 2 else None
     heat = _HEAT.search(second[0]) if second else None
-    counter = first[2].strip() if len(first) > 2 else ""
+    counter = first[2].strip() if len(first) > 2 and "%" not in first[2] else ""
     words = [cell.strip() for cells in device.lines for cell in cells]
     return Look(
         index=device.index,
@@ -176,7 +179,9 @@ def _is_second(cells: list[str]) -> bool:
 
 
 def _first_row(cells: list[str]) -> bool:
-    return len(cells) >= 2 and bool(_FIRST.match(cells[0])) and _bus_in(cells) is not None
+    if len(cells) < 2 or not _FIRST.match(cells[0]):
+        return False
+    return _bus_in(cells) is not None or (len(cells) > 2 and bool(_NO_BUS.match(cells[1])))
 
 
 def _bus_in(cells: list[str]) -> str | None:

@@ -8,10 +8,12 @@ from xml.etree.ElementTree import Element, SubElement
 from agent.notices import notice
 from agent.protocol import Notice, Vendor
 from agent.vendors.base import Readout, to_int
-from agent.vendors.nvidia.look import conclude, known
+from agent.vendors.nvidia.look import conclude, known, told_apart
 from agent.vendors.nvidia.smi_xml import look_of
 
-_GPU = re.compile(r"^\s{0,3}GPU ((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
+_GPU = re.compile(
+    r"^\s{0,3}GPU ((?:[\dA-FXa-fx*?#]{4,8}:)?[\dA-FXa-fx*?#]{2}:[\dA-FXa-fx*?#]{2}\.[\dXx*?#])\s*$"
+)
 _HEAD = re.compile(r"^\s{0,3}(Driver Version|Attached GPUs)\s*:\s*(.*?)\s*$", re.MULTILINE)
 _PAIR = re.compile(r"^(\s+)(\S[^:]*?)\s*(?::\s*(.*?))?\s*$")
 # Labels whose tags in the XML are not the same words, by the block they stand in.
@@ -22,6 +24,9 @@ TAGS = {
     ("temperature", "gpu_slowdown_temp"): "gpu_temp_slow_threshold",
     ("ecc_mode", "current"): "current_ecc",
     ("remapped_rows", "remapping_failure_occurred"): "remapped_row_failure",
+    ("remapped_rows", "pending"): "remapped_row_pending",
+    ("retired_pages", "pending_page_blacklist"): "pending_blacklist",
+    ("retired_pages", "pending"): "pending_blacklist",
     ("gpu_power_readings", "instantaneous_power_draw"): "instant_power_draw",
     ("clocks_event_reasons", "hw_thermal_slowdown"): "clocks_event_reason_hw_thermal_slowdown",
     ("clocks_throttle_reasons", "hw_thermal_slowdown"): "clocks_throttle_reason_hw_thermal_slowdown",
@@ -29,6 +34,9 @@ TAGS = {
     ("process_info", "name"): "process_name",
     ("process_info", "used_gpu_memory"): "used_memory",
 }
+
+
+MEMORY = ("fb_memory_usage", "memory_usage")
 
 
 def looks_like_report(captured: str) -> bool:
@@ -43,14 +51,14 @@ def parse_report(captured: str) -> Readout:
     driver = known(heads.get("Driver Version"))
     attached = to_int(heads.get("Attached GPUs"), low=0, high=1024)
     looks = [
-        look_of(gpu, index, memory_due=gpu.find("fb_memory_usage") is not None)
+        look_of(gpu, index, memory_due=any(gpu.find(tag) is not None for tag in MEMORY))
         for index, gpu in enumerate(gpus)
     ]
     warnings: list[Notice] = []
     if attached is not None and attached > len(looks):
         missing = attached - len(looks)
         warnings.append(notice("devices-missing", missing=missing, attached=attached, tool="nvidia-smi"))
-    readings = [conclude(look, driver) for look in looks]
+    readings = [conclude(look, driver) for look in told_apart(looks, numbered=False)]
     return Readout(vendor=Vendor.NVIDIA, driver_version=driver, readings=readings, warnings=warnings)
 
 

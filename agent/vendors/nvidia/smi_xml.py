@@ -11,7 +11,7 @@ from agent.notices import notice
 from agent.protocol import Notice, Partition, Vendor
 from agent.vendors.base import Process, Readout, to_int, to_mib
 from agent.vendors.nvidia import states
-from agent.vendors.nvidia.look import Look, conclude, known, to_count
+from agent.vendors.nvidia.look import Look, conclude, identity, known, to_count, told_apart
 from agent.vendors.nvidia.profiles import make_partition
 
 POWER_BLOCKS = ("gpu_power_readings", "power_readings")
@@ -53,7 +53,7 @@ def parse_xml(captured: str) -> Readout:
     return Readout(
         vendor=Vendor.NVIDIA,
         driver_version=found.driver,
-        readings=[conclude(look, found.driver) for look in looks],
+        readings=[conclude(look, found.driver) for look in told_apart(looks, numbered=False)],
         warnings=warnings,
     )
 
@@ -142,8 +142,8 @@ def look_of(gpu: Element, index: int, *, cut: bool = False, memory_due: bool = T
         uuid=_text(gpu, "uuid"),
         bus_id=gpu.get("id") or _text(gpu, "pci/pci_bus_id"),
         name=model,
-        total=_text(gpu, "fb_memory_usage/total"),
-        used=_text(gpu, "fb_memory_usage/used"),
+        total=_text(gpu, "fb_memory_usage/total") or _text(gpu, "memory_usage/total"),
+        used=_text(gpu, "fb_memory_usage/used") or _text(gpu, "memory_usage/used"),
         reserved=_text(gpu, "fb_memory_usage/reserved"),
         utilization=_text(gpu, "utilization/gpu_util"),
         temperature=_text(gpu, "temperature/gpu_temp"),
@@ -183,6 +183,9 @@ def _found(gpu: Element) -> list[tuple[str, str]]:
         ("reset-required", "gpu_reset_status/reset_required"),
         ("drain-recommended", "gpu_reset_status/drain_and_reset_recommended"),
         ("row-remap-failed", "remapped_rows/remapped_row_failure"),
+        ("row-remap-pending", "remapped_rows/remapped_row_pending"),
+        ("page-retirement-pending", "retired_pages/pending_blacklist"),
+        ("page-retirement-pending", "retired_pages/pending_retirement"),
     ):
         if (_text(gpu, path) or "").lower() == "yes":
             found.append((code, f"{path}: Yes"))
@@ -213,7 +216,7 @@ def fabric_findings(state: str | None, status: str | None) -> list[tuple[str, st
 def _partition(part: Element, model: str | None) -> Partition:
     return make_partition(
         model=known(model),
-        uuid=known(_text(part, "uuid")),
+        uuid=identity(_text(part, "uuid")),
         total_mib=to_mib(_text(part, "fb_memory_usage/total")),
         used_mib=to_mib(_text(part, "fb_memory_usage/used")),
         instance=to_int(_text(part, "gpu_instance_id"), low=0, high=1 << 16),

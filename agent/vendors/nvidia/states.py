@@ -26,17 +26,21 @@ WORDS: tuple[tuple[re.Pattern[str], CheckResult, str], ...] = tuple(
         (r"\btimed? ?out\b", FAILED, "driver-timeout"),
     )
 )
-# What else a tool may report, by code.
+# What else a tool may report, by code. Rows and pages that wait for their replacement are in use until the next reset:
+# the device may hit them again, so it takes no new jobs, yet what runs on it goes on, so it is not fatal.
 CODES: dict[str, CheckResult] = {
     "reset-required": FATAL,
     "error-state": FAILED,
     "drain-recommended": FAILED,
     "row-remap-failed": FAILED,
+    "row-remap-pending": FAILED,
+    "page-retirement-pending": FAILED,
     "over-temperature": FAILED,
     "fabric-failed": FAILED,
     "ecc-uncorrectable": FAILED,
     "fabric-not-ready": UNKNOWN,
 }
+WAITING = frozenset({"row-remap-pending", "page-retirement-pending"})
 _SEVERITY = {CheckResult.OK: 0, UNKNOWN: 1, FAILED: 2, FATAL: 3}
 
 
@@ -66,6 +70,11 @@ def severity(check: Check) -> int:
 def is_broken(check: Check) -> bool:
     """Whether a check counts against the device."""
     return check.result in (FAILED, FATAL)
+
+
+def hides_use(check: Check) -> bool:
+    """Whether a device's memory use of 0 tells nothing; one that only waits for replacements reports as it should."""
+    return is_broken(check) and check.code not in WAITING
 
 
 def failed(name: str, judged: tuple[CheckResult, str], evidence: str) -> Check:

@@ -10,6 +10,7 @@ from agent.protocol import DeviceFacts, DeviceSample, Link, Vendor
 from agent.vendors.base import Reading, Readout, device_name, to_int
 from agent.vendors.nvidia import states
 from agent.vendors.nvidia.look import gap
+from agent.vendors.nvidia.merging import Merged
 
 MOST_NODES = 1 << 10
 _COLUMN = re.compile(r"CPU Affinity|NUMA Affinity|GPU NUMA ID|\S+")
@@ -25,9 +26,11 @@ def looks_like_matrix(captured: str) -> bool:
 
 
 def parse_matrix(captured: str) -> Readout:
-    """Rows of GPUs only; network cards and legends are passed over, empty cells are unknown."""
+    """Rows of GPUs only, of several matrices together; network cards and legends are passed over, empty cells are
+    unknown.
+    """
     header, tabbed = "", False
-    readings: dict[int, Reading] = {}
+    merged, numbers = Merged(), set[int]()
     links: dict[tuple[int, int], Link] = {}
     for line in captured.splitlines():
         if _LEGEND.match(line):
@@ -38,12 +41,13 @@ def parse_matrix(captured: str) -> Readout:
             index = int(line.split()[0][3:])
             cells = _cells(line, header, tabbed=tabbed)
             links |= _links(index, cells)
-            readings[index] = _reading(index, cells, line)
-    known = {pair: link for pair, link in links.items() if set(pair) <= set(readings)}
-    warnings = [] if readings else [notice("no-topology")]
+            merged.add(_reading(index, cells, line))
+            numbers.add(index)
+    known = {pair: link for pair, link in links.items() if set(pair) <= numbers}
+    warnings = [] if numbers else [notice("no-topology")]
     return Readout(
         vendor=Vendor.NVIDIA,
-        readings=list(readings.values()),
+        readings=merged.readings(),
         links=[known[pair] for pair in sorted(known)],
         warnings=warnings,
     )
@@ -98,11 +102,20 @@ def _links(index: int, cells: dict[str, str]) -> dict[tuple[int, int], Link]:
     return found
 
 
+def _node(cells: dict[str, str]) -> int | None:
+    """The node of the CPUs near a GPU. Where GPUs' memories are nodes, too, these stand behind it in the list."""
+    near = cells.get("NUMA Affinity")
+    nodes = (
+        parse_cpu_list(near) if to_int(cells.get("GPU NUMA ID"), low=0, high=MOST_NODES) is not None else []
+    )
+    return to_int(near, low=0, high=MOST_NODES) if len(nodes) < 2 else nodes[0]
+
+
 def _reading(index: int, cells: dict[str, str], line: str) -> Reading:
     facts = DeviceFacts(
         vendor=Vendor.NVIDIA,
         index=index,
-        numa_node=to_int(cells.get("NUMA Affinity"), low=0, high=MOST_NODES),
+        numa_node=_node(cells),
         cpu_affinity=parse_cpu_list(cells.get("CPU Affinity")) or None,
     )
     name = device_name(facts)
