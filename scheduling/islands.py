@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scheduling.engine.links import is_direct
 from scheduling.engine.types import LinkInfo
-
-# What leads over PCIe or between sockets joins nothing into an island.
-PATHS = frozenset({"PIX", "PXB", "PHB", "NODE", "SYS"})
 
 
 def islands(links: Iterable[LinkInfo]) -> dict[int, int]:
@@ -17,7 +15,7 @@ def islands(links: Iterable[LinkInfo]) -> dict[int, int]:
     island: dict[int, int] = {}
     members: dict[int, set[int]] = {}
     for link in links:
-        if link.kind.upper() in PATHS or link.a == link.b:
+        if link.a == link.b or not is_direct(link.kind):
             continue
         joined = set[int]()
         for end in (link.a, link.b):

@@ -1,4 +1,4 @@
-"""The facts of nodes that decisions need, parsed once per revision."""
+"""The facts of nodes that decisions need, parsed once per revision and digest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from inventory.models import Node
 from scheduling.engine.types import CpuInfo
 
 UNKNOWN_CORE = 65_535
+# Node.revision and Node.facts_digest: a restored backup may count up to an old revision again, with other facts.
+Version = tuple[int, str]
 
 
 @dataclass
 class NodeFacts:
-    """What facts say of a node's cores, images and datasets, at a revision; and its cores as they are booked."""
+    """What facts say of a node's cores, images and datasets, at a version; and its cores as they are booked."""
 
-    revision: int
+    version: Version
     free: tuple[CpuInfo, ...]
     images: tuple[str, ...]
     datasets: tuple[str, ...]
@@ -24,11 +26,11 @@ class NodeFacts:
     cpus: tuple[CpuInfo, ...] = ()
 
     @classmethod
-    def of(cls, revision: int, facts: dict[str, Any]) -> NodeFacts:
+    def of(cls, version: Version, facts: dict[str, Any]) -> NodeFacts:
         """Of the stored document."""
         free = _cpus(facts)
         images, datasets = tuple(facts.get("images", ())), tuple(facts.get("datasets", ()))
-        return cls(revision, free, images, datasets, cpus=free)
+        return cls(version, free, images, datasets, cpus=free)
 
     def booked_as(self, booked: Collection[int]) -> tuple[CpuInfo, ...]:
         """All cores, those booked marked."""
@@ -38,16 +40,17 @@ class NodeFacts:
         return self.cpus
 
 
-def learn(known: dict[int, NodeFacts], revisions: Mapping[int, int]) -> None:
-    """Reads the facts of nodes that are not known at these revisions; what is newer by then is newer in all."""
+def learn(known: dict[int, NodeFacts], versions: Mapping[int, Version]) -> None:
+    """Reads the facts of nodes that are not known at these versions; what is newer by then is newer in all."""
     stale = [
-        node for node, revision in revisions.items() if node not in known or known[node].revision != revision
+        node for node, version in versions.items() if node not in known or known[node].version != version
     ]
-    rows = Node.objects.filter(id__in=stale).values_list("id", "revision", "facts") if stale else ()
+    columns = ("id", "revision", "facts_digest", "facts")
+    rows = Node.objects.filter(id__in=stale).values_list(*columns) if stale else ()
     for node in stale:
         known.pop(node, None)
-    for node, revision, facts in rows:
-        known[node] = NodeFacts.of(revision, facts)
+    for node, revision, digest, facts in rows:
+        known[node] = NodeFacts.of((revision, digest), facts)
 
 
 def _cpus(facts: dict[str, Any]) -> tuple[CpuInfo, ...]:

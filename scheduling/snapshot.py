@@ -59,11 +59,12 @@ def load_nodes(
     ids: Collection[int] | None = None, *, known: dict[int, NodeFacts] | None = None
 ) -> list[NodeInfo]:
     """These nodes, or all, as the engine sees them; seven queries however many there are. Facts that are `known` of a
-    node's present revision are not read again; `known` learns the others.
+    node's present revision and digest are not read again; `known` learns the others.
     """
     rows = _of(Node.objects.all(), "id", ids).values(
         "id",
         "revision",
+        "facts_digest",
         "name",
         "node_set__name",
         "node_set__pause__id",
@@ -78,7 +79,7 @@ def load_nodes(
     parts = _Parts.load(ids)
     rows = list(rows)
     facts = {} if known is None else known
-    learn(facts, {row["id"]: row["revision"] for row in rows})
+    learn(facts, {row["id"]: (row["revision"], row["facts_digest"]) for row in rows})
     # A node that vanished between the queries is gone.
     return [_node(row, parts, facts[row["id"]]) for row in rows if row["id"] in facts]
 
@@ -306,6 +307,8 @@ class SnapshotCache:
         computed for it.
         """
         fresh = sorted(infos, key=lambda info: info.node)
+        for gone in self._facts.keys() - {info.node for info in fresh}:
+            del self._facts[gone]
         if fresh != self.state.infos:
             self.state = ClusterState.build(fresh)
 

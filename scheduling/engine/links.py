@@ -16,9 +16,20 @@ from scheduling.engine.types import PPM, DeviceInfo, LinkInfo
 _LANES = re.compile(r"NV(\d+)")
 _MB_S_PER_NVLINK_LANE = 25_000
 _FULL_MB_S = 300_000
-_DIRECT = frozenset({"HCCS", "HCCS_SW", "SIO", "UB", "XGMI", "MX", "METAX", "METAXLINK", "NV"})
+_DIRECT = frozenset(
+    {"HCCS", "HCCS_SW", "SIO", "UB", "XGMI", "MX", "METAX", "METAXLINK", "MT", "NV", "NVSWITCH"}
+)
 _DIRECT_FLOOR_PPM = 600_000
-_PATH_PPM = {"PIX": 500_000, "PXB": 400_000, "PHB": 300_000, "NODE": 200_000, "SYS": 100_000}
+# PIB lies between PIX and PHB in Ascend's order; AMD's PCIE may be any path, also the longest.
+_PATH_PPM = {
+    "PIX": 500_000,
+    "PXB": 400_000,
+    "PIB": 400_000,
+    "PHB": 300_000,
+    "NODE": 200_000,
+    "SYS": 100_000,
+    "PCIE": 100_000,
+}
 _SAME_NUMA_PPM = _PATH_PPM["NODE"]
 _UNKNOWN_PATH_PPM = _PATH_PPM["SYS"]
 _ENUMERATE_AT_MOST = 16
@@ -39,13 +50,18 @@ class Layout:
     numas: tuple[int | None, ...]
 
 
+def is_direct(kind: str) -> bool:
+    """Whether a link leads from device to device, not over PCIe or between sockets; an unknown kind does not."""
+    return kind.upper() in _DIRECT or _LANES.fullmatch(kind.upper()) is not None
+
+
 def link_ppm(link: LinkInfo) -> int:
     """Direct links lie between 600,000 and PPM by bandwidth (full at 300 GB/s; the vendor's word alone counts
-    900,000), paths over PCIe below.
+    900,000), paths over PCIe below, where an unknown kind counts as the longest.
     """
     kind = link.kind.upper()
-    if kind in _PATH_PPM:
-        return _PATH_PPM[kind]
+    if not is_direct(kind):
+        return _PATH_PPM.get(kind, _UNKNOWN_PATH_PPM)
     if kind == "NVSWITCH":
         return PPM
     match = _LANES.fullmatch(kind)
@@ -54,7 +70,7 @@ def link_ppm(link: LinkInfo) -> int:
         link.bandwidth_mb_s if link.bandwidth_mb_s is not None else lanes and lanes * _MB_S_PER_NVLINK_LANE
     )
     if bandwidth is None:
-        return 900_000 if kind in _DIRECT else _UNKNOWN_PATH_PPM
+        return 900_000
     return _DIRECT_FLOOR_PPM + (PPM - _DIRECT_FLOOR_PPM) * min(bandwidth, _FULL_MB_S) // _FULL_MB_S
 
 

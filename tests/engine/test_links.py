@@ -5,7 +5,7 @@ from time import process_time
 
 import pytest
 
-from scheduling.engine.links import best_subset, layout_of, link_ppm, subset_ppm
+from scheduling.engine.links import best_subset, is_direct, layout_of, link_ppm, subset_ppm
 from scheduling.engine.types import PPM, DeviceHealth, LinkInfo, Plan, Request
 from tests.engine.build import GIB, all_linked, cpus, decide, device, node, shared
 
@@ -26,11 +26,30 @@ PAIRS = (LinkInfo(1, 2, "NV", 12), LinkInfo(3, 4, "NV", 12))
         ("XGMI", None, 150_000, 800_000),
         ("PIX", None, None, 500_000),
         ("sys", None, None, 100_000),
+        ("PIB", None, None, 400_000),
+        ("PCIE", None, 64_000, 100_000),
         ("new-thing", None, None, 100_000),
     ],
 )
 def test_value_of_a_link(kind: str, lanes: int | None, bandwidth: int | None, value: int) -> None:
     assert link_ppm(LinkInfo(1, 2, kind, lanes, bandwidth)) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "direct"),
+    [
+        ("NV", True),
+        ("nv12", True),
+        ("NVSWITCH", True),
+        ("HCCS", True),
+        ("XGMI", True),
+        ("MX", True),
+        ("MT", True),
+    ]
+    + [(kind, False) for kind in ("PIX", "PIB", "pcie", "SYS", "NV12x", "new-thing", "")],
+)
+def test_direct_is_what_the_vendor_links_by_itself(kind: str, direct: bool) -> None:
+    assert is_direct(kind) is direct
 
 
 def test_two_devices_are_the_linked_pair() -> None:

@@ -187,6 +187,25 @@ def test_facts_that_decide_are_seen_at_once():
     assert (info.read_bandwidth_total_mib_s, info.devices[0].power_limit_mw) == (700, 150_000)
 
 
+def test_a_whole_look_sees_other_facts_though_the_revision_is_the_same():
+    """As after the restore of a backup that counts up to an old revision again."""
+    node = make.make_node(cores=4)
+    cache = SnapshotCache()
+    cache.refresh(now_ms=0, whole_every_ms=1)
+    Node.objects.filter(pk=node.pk).update(facts=make.facts(cores=2), facts_digest="other")
+    assert len(cache.refresh(now_ms=1, whole_every_ms=1).info(node.pk).cpus) == 2
+
+
+@pytest.mark.parametrize("whole_every_ms", [1, LONG_MS])
+def test_facts_of_nodes_that_are_gone_are_dropped(whole_every_ms):
+    nodes = [make.make_node() for _ in range(2)]
+    cache = SnapshotCache()
+    cache.refresh(now_ms=0, whole_every_ms=whole_every_ms)
+    Node.objects.filter(pk=nodes[0].pk).delete()
+    cache.refresh(now_ms=1, whole_every_ms=whole_every_ms)
+    assert cache._facts.keys() == {nodes[1].pk}
+
+
 def test_siblings_stay_together(user):
     """Logical CPUs 0 and 2, 1 and 3 are one core each: a job of two takes one core, not half of two."""
     facts = make.facts(cores=4)
