@@ -56,7 +56,7 @@ def decode(kind: type[T], text: str) -> T:
     """Read one object of this class; CodecError when the document is anything else."""
     try:
         raw = json.loads(text)
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # Not JSON, or a number of thousands of digits.
         raise CodecError(f"document: not JSON: {error}") from error
     found: T = _read(kind, raw, kind.__name__)
     if isinstance(found, Recording):

@@ -5,10 +5,51 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from scheduling.engine.bounds import LEAST_ID, MOST_CAP_MW, MOST_ID, MOST_MIB, MOST_MILLI, MOST_MW, Bounds
 from scheduling.engine.promises import Hold
 
 # `not_ready` of a node that would take jobs if its node set were not paused.
 PAUSED = "paused"
+_SMALL = 1 << 31
+_OF_CPU = Bounds(
+    ("cpu", -_SMALL, _SMALL),
+    ("core", -_SMALL, _SMALL),
+    ("socket", -_SMALL, _SMALL),
+    ("numa", -_SMALL, _SMALL),
+    ("max_mhz", -_SMALL, _SMALL),
+    optional=("numa", "max_mhz"),
+)
+_OF_DEVICE = Bounds(
+    ("device", LEAST_ID, MOST_ID),
+    ("memory_total_mib", 0, MOST_MIB),
+    ("memory_reserved_mib", 0, MOST_MIB),
+    ("memory_booked_mib", 0, MOST_MIB),
+    ("memory_used_mib", 0, MOST_MIB),
+    ("compute_booked_milli", 0, MOST_MILLI),
+    ("foreign_mib", 0, MOST_MIB),
+    ("numa", -_SMALL, _SMALL),
+    ("power_limit_mw", 0, MOST_MW),
+    optional=("memory_total_mib", "memory_used_mib", "numa", "power_limit_mw"),
+)
+_OF_LINK = Bounds(
+    ("a", LEAST_ID, MOST_ID),
+    ("b", LEAST_ID, MOST_ID),
+    ("lanes", 0, _SMALL),
+    ("bandwidth_mb_s", 0, MOST_MIB),
+    optional=("lanes", "bandwidth_mb_s"),
+)
+_OF_NODE = Bounds(
+    ("node", LEAST_ID, MOST_ID),
+    ("memory_mib", 0, MOST_MIB),
+    ("memory_booked_mib", 0, MOST_MIB),
+    ("read_bandwidth_booked_mib_s", 0, MOST_MIB),
+    ("read_bandwidth_total_mib_s", 0, MOST_MIB),
+    ("idle_mw", 0, MOST_MW),
+    ("core_mw", 0, MOST_MW),
+    ("measured_mw", 0, MOST_MW),
+    ("power_cap_mw", 0, MOST_CAP_MW),
+    optional=("read_bandwidth_total_mib_s", "idle_mw", "core_mw", "measured_mw", "power_cap_mw"),
+)
 
 
 class DeviceHealth(IntEnum):
@@ -34,6 +75,9 @@ class CpuInfo:
     online: bool = True
     reserved: bool = False
     booked: bool = False
+
+    def __post_init__(self) -> None:
+        _OF_CPU.check(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +110,9 @@ class DeviceInfo:
     link_island: int | None = None
     power_limit_mw: int | None = None
 
+    def __post_init__(self) -> None:
+        _OF_DEVICE.check(self)
+
 
 @dataclass(frozen=True, slots=True)
 class LinkInfo:
@@ -76,6 +123,9 @@ class LinkInfo:
     kind: str
     lanes: int | None = None
     bandwidth_mb_s: int | None = None
+
+    def __post_init__(self) -> None:
+        _OF_LINK.check(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +158,6 @@ class NodeInfo:
     core_mw: int | None = None
     measured_mw: int | None = None
     power_cap_mw: int | None = None
+
+    def __post_init__(self) -> None:
+        _OF_NODE.check(self)

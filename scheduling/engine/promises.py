@@ -5,14 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from scheduling.engine.bounds import LEAST_ID, MOST_ID, MOST_MIB, MOST_MILLI, Bounds, check_ids
+
+_OF_SLICE = Bounds(
+    ("device", LEAST_ID, MOST_ID), ("memory_mib", 0, MOST_MIB), ("compute_milli", 0, MOST_MILLI)
+)
+_OF_HOLD = Bounds(
+    ("job", LEAST_ID, MOST_ID), ("host_memory_mib", 0, MOST_MIB), ("read_bandwidth_mib_s", 0, MOST_MIB)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SliceChoice:
-    """A booked share of one device."""
+    """A booked share of one device. Bad values raise ValueError naming the field, as everywhere here."""
 
     device: int
     memory_mib: int
     compute_milli: int
+
+    def __post_init__(self) -> None:
+        _OF_SLICE.check(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,10 @@ class Hold:
     host_memory_mib: int = 0
     read_bandwidth_mib_s: int = 0
     until_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        _OF_HOLD.check(self)
+        check_ids("cpus", self.cpus)
 
 
 @dataclass(frozen=True, slots=True)

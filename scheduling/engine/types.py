@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from scheduling.engine.bounds import MOST_CAP_MW, MOST_MIB, Bounds, check_bound, check_ids
 from scheduling.engine.facts import PAUSED as PAUSED
 from scheduling.engine.facts import CpuInfo as CpuInfo
 from scheduling.engine.facts import DeviceHealth as DeviceHealth
@@ -82,17 +83,17 @@ class ReasonCode(StrEnum):
     GANG = "gang"
 
 
-_MOST_MIB = 1 << 40
-_REQUEST_BOUNDS = (
+_REQUEST = Bounds(
     ("devices", 0, 1024),
-    ("device_memory_mib", 1, _MOST_MIB),
+    ("device_memory_mib", 1, MOST_MIB),
     ("device_compute_milli", 0, WHOLE_MILLI),
     ("cores", 0, 65_536),
-    ("host_memory_mib", 0, _MOST_MIB),
-    ("read_bandwidth_mib_s", 0, _MOST_MIB),
-    ("image_mib", 0, _MOST_MIB),
+    ("host_memory_mib", 0, MOST_MIB),
+    ("read_bandwidth_mib_s", 0, MOST_MIB),
+    ("image_mib", 0, MOST_MIB),
+    optional=("device_memory_mib", "host_memory_mib", "read_bandwidth_mib_s", "image_mib"),
 )
-_REQUEST_OPTIONAL = frozenset({"device_memory_mib", "host_memory_mib", "read_bandwidth_mib_s", "image_mib"})
+_REQUEST_IDS = ("previous_nodes", "excluded_nodes", "excluded_devices")
 _REQUEST_TUPLES = (
     "models",
     "node_labels",
@@ -102,15 +103,14 @@ _REQUEST_TUPLES = (
     "excluded_nodes",
     "excluded_devices",
 )
-
-
-def _check_bound(name: str, value: object, least: int, most: int) -> None:
-    if value is None and name in _REQUEST_OPTIONAL:
-        return
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{name}: must be a whole number, not {value!r}")
-    if not least <= value <= most:
-        raise ValueError(f"{name}: must lie between {least} and {most}, not {value}")
+_MOST_FACTOR, _MOST_PART = 1000, 1 << 62
+_MOST_WEIGHT_PPM = 1_000_000_000_000
+_POLICY = Bounds(
+    ("precheck_num", 1, _MOST_PART),
+    ("precheck_den", 1, _MOST_PART),
+    ("power_cap_mw", 0, MOST_CAP_MW),
+    optional=("power_cap_mw",),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,7 @@ class Request:
     image_mib: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least, most in _REQUEST_BOUNDS:
-            _check_bound(name, getattr(self, name), least, most)
+        _REQUEST.check(self)
         if (
             self.device_memory_mib is None
             and self.device_compute_milli == 0
@@ -158,6 +157,8 @@ class Request:
             )
         for name in _REQUEST_TUPLES:
             object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
+        for name in _REQUEST_IDS:
+            check_ids(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ class PendingJob:
     latest_start_ms: int | None = None
 
     def __post_init__(self) -> None:
-        _check_bound("replicas", self.replicas, 1, 1024)
+        check_bound("replicas", self.replicas, 1, 1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +245,12 @@ class EnginePolicy:
     isolate_data_loader: bool = True
     power_cap_mw: int | None = None
     valley: tuple[Window, ...] = ()
+
+    def __post_init__(self) -> None:
+        _POLICY.check(self)
+        check_bound("precheck_num", self.precheck_num, 1, _MOST_FACTOR * self.precheck_den)
+        for term, weight_ppm in self.weights_ppm.items():
+            check_bound(f"weights_ppm.{term.value}", weight_ppm, 0, _MOST_WEIGHT_PPM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,23 @@
-"""What a request may not be (case C43)."""
+"""What requests, facts and policies may not be (case C43)."""
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from scheduling.engine.types import Request
+from scheduling.engine.codec import CodecError, decode
+from scheduling.engine.types import (
+    CpuInfo,
+    DeviceInfo,
+    EnginePolicy,
+    Hold,
+    LinkInfo,
+    NodeInfo,
+    Request,
+    SliceChoice,
+    Term,
+)
+from tests.engine.build import node
 
 
 @pytest.mark.parametrize(
@@ -41,3 +54,62 @@ def test_equal_wishes_are_equal_requests() -> None:
     other = Request(models=("a", "b"), excluded_nodes=(1, 2))
     assert one == other
     assert hash(one) == hash(other)
+
+
+def _fields(kind: type[Any]) -> dict[str, Any]:
+    """An object of this class that is right, as its fields."""
+    right: dict[type[Any], dict[str, Any]] = {
+        DeviceInfo: {"device": 1, "index": 0, "model": None, "memory_total_mib": 8},
+        CpuInfo: {"cpu": 0, "core": 0, "socket": 0},
+        LinkInfo: {"a": 1, "b": 2, "kind": "NV"},
+        SliceChoice: {"device": 1, "memory_mib": 1, "compute_milli": 1},
+        Hold: {"job": 1},
+        EnginePolicy: {"weights_ppm": {}, "queues": ()},
+        Request: {},
+    }
+    return right[kind] if kind in right else {f.name: getattr(node(1), f.name) for f in fields(NodeInfo)}
+
+
+@pytest.mark.parametrize("value", [-1, 1 << 62, (1 << 63) - 1, 1 << 63, 1 << 70, "8", 1.5, True])
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        (DeviceInfo, "memory_total_mib memory_reserved_mib memory_booked_mib memory_used_mib foreign_mib"),
+        (DeviceInfo, "compute_booked_milli power_limit_mw"),
+        (NodeInfo, "memory_mib memory_booked_mib read_bandwidth_booked_mib_s read_bandwidth_total_mib_s"),
+        (NodeInfo, "idle_mw core_mw measured_mw power_cap_mw"),
+        (LinkInfo, "lanes bandwidth_mb_s"),
+        (SliceChoice, "memory_mib compute_milli"),
+        (Hold, "host_memory_mib read_bandwidth_mib_s"),
+        (EnginePolicy, "precheck_num power_cap_mw"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_by_name(kind: type[Any], names: str, value: Any) -> None:
+    for name in names.split():
+        with pytest.raises(ValueError, match=rf"^{name}: "):
+            kind(**{**_fields(kind), name: value})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (Request, "excluded_devices", (1 << 70,)),
+        (Request, "previous_nodes", (1 << 63,)),
+        (EnginePolicy, "precheck_den", 0),
+        (EnginePolicy, "weights_ppm", {Term.BALANCE: 1 << 62}),
+        (CpuInfo, "max_mhz", 1 << 40),
+        (DeviceInfo, "device", 1 << 63),
+        (Hold, "cpus", (1 << 70,)),
+    ],
+)
+def test_an_id_or_a_part_out_of_range_is_refused_by_name(kind: type[Any], name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}"):
+        kind(**{**_fields(kind), name: value})
+
+
+def test_a_recording_names_the_place_of_a_number_out_of_range() -> None:
+    text = '{"device":1,"index":0,"model":null,"memory_total_mib":9223372036854775808}'
+    with pytest.raises(CodecError, match=r"^DeviceInfo\.memory_total_mib: "):
+        decode(DeviceInfo, text)
+    with pytest.raises(CodecError, match=r"^document: "):
+        decode(DeviceInfo, "9" * 5000)
