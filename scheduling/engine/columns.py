@@ -211,6 +211,14 @@ def sort_devices(devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:
     return sorted(devices, key=lambda d: (d.model is not None, d.model or "", d.index, d.device))
 
 
+def usable(devices: Sequence[DeviceInfo]) -> frozenset[int]:
+    """Devices of a node that take jobs."""
+    never = blocked(devices)
+    return frozenset(
+        d.device for d in devices if d.health in USABLE_HEALTH and not d.cordoned and d.device not in never
+    )
+
+
 def layout_number(interned: Interned, number: int) -> Layout:
     """The link layout behind a number of the pool table."""
     layout = interned.layouts.values[number]
@@ -302,7 +310,7 @@ def _device_rows(
     slots: _DeviceSlots,
     interned: Interned,
 ) -> DeviceTable:
-    never = blocked(devices)
+    for_jobs = usable(devices)
     return DeviceTable(
         id=_ints([d.device for d in devices]),
         model=_ints([interned.models.number(d.model) for d in devices]),
@@ -311,9 +319,7 @@ def _device_rows(
         free=_ints([free_mib(d) for d in devices]),
         compute_free=_ints([free_compute_milli(d) for d in devices]),
         foreign=_ints([d.foreign_mib for d in devices]),
-        usable=_flags(
-            [d.health in USABLE_HEALTH and not d.cordoned and d.device not in never for d in devices]
-        ),
+        usable=_flags([d.device in for_jobs for d in devices]),
         suspect=_flags([d.health is DeviceHealth.SUSPECT for d in devices]),
         slot=_ints([slots.of(d) for d in devices]),
         position=_ints([position for pool in pools for position in range(len(pool))]),

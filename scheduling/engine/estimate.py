@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scheduling.engine import filters
+from scheduling.engine.columns import usable
 from scheduling.engine.frame import whole_frame
-from scheduling.engine.gangs import room_for
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.partitions import settled
+from scheduling.engine.plan import Planner
 from scheduling.engine.quantities import Bools, Ints, free_compute_milli_column, free_mib_column
-from scheduling.engine.shapes import Demand, demand_of
+from scheduling.engine.shapes import demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import UNKNOWN, WHOLE_MILLI, DeviceInfo, EnginePolicy, PendingJob, SliceChoice
 
@@ -57,9 +58,10 @@ def estimate_start(
     release of a node, device or core that is not here, or not booked, gives nothing back. A job that fits at once
     gets `now_ms` and the first such node by id. Memory that a placement used beyond its booking is assumed to stay,
     the draw to fall by what ended placements were booked.
-    A gang needs room for all its replicas, one piece per device; `node` is then where the last of the room came free.
+    A gang needs room for all its replicas; `node` is then where the last of the room came free. Under a cap on the
+    draw of all nodes, ends of other nodes count as well, and `node` is the first that a replica goes to.
     """
-    wish = _Wish(demand_of(job.request, policy), job.replicas)
+    wish = _Wish(job, policy)
     ends = _Ends(state, releases, job.job)
     needed = _least(ends, wish)
     if needed is None:
@@ -70,30 +72,44 @@ def estimate_start(
     last = releases[int(ends.order[needed - 1])]
     happened = ends.order[:needed].tolist()
     here = [place for place in happened if releases[place].node == last.node]
-    if job.replicas == 1:
+    node = last.node
+    if not wish.of_the_cluster:
         # Nothing fits elsewhere yet, so that the node can be looked at alone.
-        alone = ClusterState.build([state.info(last.node)])
+        alone = ClusterState.build([state.info(node)])
         local = _indispensable(_Ends(alone, [releases[p] for p in here], job.job), wish, range(len(here)))
         kept = tuple(here[place] for place in local)
-    else:
-        elsewhere = [place for place in happened if releases[place].node != last.node]
+    elif policy.power_cap_mw is None:
+        elsewhere = [place for place in happened if releases[place].node != node]
         kept = _indispensable(ends, wish, here, elsewhere)
-    return Estimate(max(now_ms, last.at_ms), last.node, len(kept), tuple(sorted(kept)))
+    else:
+        kept = _indispensable(ends, wish, happened)
+        takers = np.flatnonzero(wish.takers(ends.after(ends.order[:needed])))
+        node = int(state.node.id[takers[0]])
+    return Estimate(max(now_ms, last.at_ms), node, len(kept), tuple(sorted(kept)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """A job's demand, and how many replicas of it start together."""
+    """A job and the policy that it would start under."""
 
-    demand: Demand
-    replicas: int
+    job: PendingJob
+    policy: EnginePolicy
+
+    @property
+    def of_the_cluster(self) -> bool:
+        """Whether more than one node has a say: all replicas start together, and under the cap of all nodes."""
+        return self.job.replicas > 1 or self.policy.power_cap_mw is not None
 
     def takers(self, ledger: Ledger) -> Bools:
         """Nodes that take a replica; none of them when they do not take all together."""
-        if self.replicas == 1:
-            return filters.run(whole_frame(ledger), self.demand).passed()
-        room = room_for(ledger, self.demand)
-        taken: Bools = (room > 0) & (np.minimum(room, self.replicas).sum() >= self.replicas)
+        passed = filters.run(whole_frame(ledger), demand_of(self.job.request, self.policy)).passed()
+        if not self.of_the_cluster or not passed.any():
+            return passed
+        planner = Planner(ledger.state, self.policy, (), ledger=ledger)
+        planner.serve(self.job.job)
+        taken = np.zeros(len(passed), dtype=np.bool_)
+        for placed in planner.would_start(self.job) or ():
+            taken[ledger.state.index_of(placed.node)] = True
         return taken
 
 
@@ -114,12 +130,18 @@ def _least(ends: _Ends, wish: _Wish) -> int | None:
 def _indispensable(
     ends: _Ends, wish: _Wish, places: Iterable[int], beside: Sequence[int] = ()
 ) -> tuple[int, ...]:
-    """Those of these ends (earliest first) that are really needed beside others: each is left out in turn."""
+    """Those of these ends (earliest first) that are really needed beside others: each is left out in turn, whole
+    runs of them at once where that goes.
+    """
     kept = list(places)
-    for place in tuple(kept):
-        rest = [other for other in kept if other != place]
+    blocks = [kept]
+    while blocks:
+        block = blocks.pop(0)
+        rest = [other for other in kept if other not in block]
         if wish.takers(ends.after(np.array([*rest, *beside], dtype=np.int64))).any():
             kept = rest
+        elif len(block) > 1:
+            blocks[:0] = [block[: len(block) // 2], block[len(block) // 2 :]]
     return tuple(kept)
 
 
@@ -142,8 +164,7 @@ class _Ends:
     def after(self, happened: Ints) -> Ledger:
         """The cluster as it will be once these releases happened and nothing else."""
         ledger = Ledger(self._state)
-        for hold in ledger.holds.get(self._job, ()):
-            ledger.give_back(hold)
+        ledger.free_for(self._job)
         counts = np.zeros(len(self._host), dtype=np.bool_)
         counts[happened] = True
         self._free_devices(ledger, counts)
@@ -175,11 +196,26 @@ class _Ends:
             allocatable=allocatable, booked=booked, compute=compute, used=used, foreign=foreign
         )
         compute_free = free_compute_milli_column(booked=booked, compute=compute)
+        self._free_slices(ledger, touched[(booked == 0) & (compute == 0)])
         held_mib, held_milli = self._held[touched].T
         ledger.device.free[touched] = np.maximum(free - held_mib, 0)
         ledger.device.compute_free[touched] = np.maximum(compute_free - held_milli, 0)
         drawn = ledger.device.power_mw[touched] * (before_milli - compute)
         np.subtract.at(ledger.node.draw_uw, self._state.joins().device_node[touched], drawn)
+
+    def _free_slices(self, ledger: Ledger, unbooked: Ints) -> None:
+        """Slices take jobs once nobody holds their whole any more."""
+        rows = unbooked[~ledger.device.usable[unbooked]]
+        ledger.device.usable = ledger.device.usable.copy()
+        free = set(ledger.device.id[rows].tolist())
+        for node in np.unique(self._state.joins().device_node[rows]).tolist():
+            devices = [
+                replace(d, memory_booked_mib=0, compute_booked_milli=0) if d.device in free else d
+                for d in self._state.infos[node].devices
+            ]
+            here = slice(int(self._state.offsets.device[node]), int(self._state.offsets.device[node + 1]))
+            for_jobs = usable(devices)
+            ledger.device.usable[here] = [device in for_jobs for device in ledger.device.id[here].tolist()]
 
     def _free_cpus(self, ledger: Ledger, counts: Bools) -> None:
         rows = np.unique(self._cpus[counts[self._cpus[:, 0]], 1])

@@ -88,6 +88,40 @@ def test_releases_of_what_is_not_here_or_not_booked_help_nobody() -> None:
     assert estimate([], Request(), ()) is None
 
 
+def test_under_a_power_cap_a_job_waits_until_it_may_draw() -> None:
+    cards = [device(1, power_limit_mw=400_000, **WHOLE), device(2, power_limit_mw=400_000)]
+    cluster = ClusterState.build([node(1, cards, idle_mw=50_000), node(2)])
+    waiting, policy = job(1, Request(devices=1)), replace(POLICY, power_cap_mw=500_000)
+    found = estimate_start(cluster, waiting, policy, [Release(9000, 1, whole(1))], now_ms=0)
+    assert found == Estimate(9000, 1, 1, (0,))
+    assert estimate_start(cluster, waiting, policy, (), now_ms=0) is None
+
+
+def test_a_gang_is_held_to_read_bandwidth_and_power_of_its_node() -> None:
+    cards = [device(n, power_limit_mw=400_000) for n in (1, 2, 3, 4)]
+    readers = job(1, Request(devices=1, read_bandwidth_mib_s=600), replicas=3)
+    slow = ClusterState.build([node(1, cards, read_bandwidth_total_mib_s=1000)])
+    assert estimate_start(slow, readers, POLICY, (), now_ms=0) is None
+    weak = ClusterState.build([node(1, cards, power_cap_mw=1_000_000)])
+    assert estimate_start(weak, job(1, Request(devices=1), replicas=4), POLICY, (), now_ms=0) is None
+
+
+def test_replicas_may_share_the_device_that_comes_free() -> None:
+    quarters = job(1, Request(devices=1, device_compute_milli=250, shareable=True), replicas=4)
+    free, full = (ClusterState.build([node(1, [device(1, **f)])]) for f in ({}, WHOLE))
+    assert estimate_start(free, quarters, POLICY, (), now_ms=0) == Estimate(0, 1, 0, ())
+    found = estimate_start(full, quarters, POLICY, [Release(500, 1, whole(1))], now_ms=0)
+    assert found == Estimate(500, 1, 1, (0,))
+
+
+def test_slices_come_free_with_the_end_of_who_holds_their_whole() -> None:
+    slices = [device(10 + n, 20 * GIB, parent=1) for n in range(3)]
+    nodes = [node(1, [device(1, **WHOLE), *slices])]
+    wish = Request(devices=1, device_memory_mib=10 * GIB)
+    assert estimate(nodes, wish, [Release(700, 1, whole(1))]) == Estimate(700, 1, 1, (0,))
+    assert estimate(nodes, wish, [Release(700, 1, (SliceChoice(1, GIB, 100),))]) is None
+
+
 # 2477: a hold that came too late for the compute of a device keeps memory of it only.
 @property_test
 @example(2477)
