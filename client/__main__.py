@@ -17,6 +17,10 @@ def main() -> None:
     except ClientError as error:
         sys.stderr.write(escape_controls(_sentence(error), keep="\n") + "\n")
         sys.exit(int(error.exit_code))
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        # Answers are read as documented; one that lacks a field comes from something else.
+        sys.stderr.write(say("odd-answer", detail=escape_controls(f"{type(error).__name__}: {error}")) + "\n")
+        sys.exit(int(Exit.INTERNAL))
     except BrokenPipeError:
         # The reader of our output left; Python would complain again while flushing at exit.
         sys.stderr.close()

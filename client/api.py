@@ -53,14 +53,19 @@ class Client:
         self.url = (url or stored.url).rstrip("/")
         self.token = token or (stored.token if self.url == stored.url else None)
         self.patience_s = patience_s
-        self._http = httpx.Client(
-            base_url=self.url,
-            timeout=httpx.Timeout(30.0, connect=5.0),
-            transport=transport,
-            follow_redirects=False,
-            # The server's sentences stand among ours; who chose a language in the console gets that one.
-            headers={"Accept-Language": language()},
-        )
+        if self.token and not (self.token.isascii() and self.token.isprintable()):
+            raise NotSignedIn("the token holds characters that no token has")
+        try:
+            self._http = httpx.Client(
+                base_url=self.url,
+                timeout=httpx.Timeout(30.0, connect=5.0),
+                transport=transport,
+                follow_redirects=False,
+                # The server's sentences stand among ours; who chose a language in the console gets that one.
+                headers={"Accept-Language": language()},
+            )
+        except httpx.InvalidURL as error:
+            raise Unreachable(f"{self.url}: {error}") from error
 
     def __enter__(self) -> Self:
         return self

@@ -109,6 +109,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "bad-credentials": ("Wrong user name or password.", "用户名或密码错误。"),
     "unreachable": ("Cannot reach the server: {detail}", "无法连接服务器：{detail}"),
+    "odd-answer": (
+        "The server does not answer like a Headrace server ({detail})",
+        "服务器的应答不像 Headrace 服务器（{detail}）",
+    ),
     "no-command": (
         "Say what to run: headrace submit [options] -- COMMAND [ARGUMENTS]",
         "请给出要运行的命令：headrace submit [选项] -- 命令 [参数]",

@@ -321,3 +321,20 @@ def test_fits_says_why_a_device_takes_nothing():
     assert lines_of("fits", "4", answer=answer) == [
         "Nothing now: The devices that would do are taken by other jobs."
     ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "code"),
+    [({"HEADRACE_URL": "http://[::1"}, 69), ({"HEADRACE_TOKEN": "\u4f5c"}, 77)],
+)
+def test_an_address_or_token_that_can_be_none_is_one_line(environment, code):
+    url = environment.pop("HEADRACE_URL", "http://127.0.0.1:9")
+    ended = headrace("explain", "1", url=url, LC_CTYPE="C.UTF-8", **environment)
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (code, 1), ended.stderr
+
+
+@pytest.mark.parametrize("body", [{}, {"sentence": None}])
+def test_an_answer_that_lacks_a_field_is_one_line(body):
+    with scripted(lambda _: Answer(200, body)) as server:
+        ended = headrace("explain", "1", url=server.url)
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (70, 1), ended.stderr
