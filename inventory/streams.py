@@ -73,7 +73,7 @@ class Pusher:
     """A thread that sends what was added, many at a time: a round trip for each would cost more than all its bytes."""
 
     def __init__(self) -> None:
-        # What Valkey is too slow for is lost from the old end on, as in the stream itself.
+        # Where Valkey is too slow the oldest are lost, as in the stream itself; where it is away, whatever is taken.
         self._waiting: deque[Reading] = deque(maxlen=MAX_ENTRIES)
         self._added = threading.Event()
         threading.Thread(target=self._run, name="push-readings", daemon=True).start()
