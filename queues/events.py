@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from queues import derive
 from queues.models import JobEvent, JobStatus
 
 TEXTS: Mapping[str, str | Promise] = {
@@ -40,8 +41,7 @@ TEXTS: Mapping[str, str | Promise] = {
 UNKNOWN_CODE = _("Ended by itself; its exit code is unknown.")
 AGAIN = _("It waits again as a new attempt.")
 FINAL = _("It is not tried again.")
-MISHAPS = frozenset({"lost-process", "node-lost", "device-failed", "drained"})
-AFTER_FAULT = MISHAPS | {"exit-code", "signal", "start-failed"}
+AFTER_FAULT = frozenset({*derive.MISHAPS, *derive.OWN_FAULTS})
 
 
 def event_text(event: JobEvent) -> str:
@@ -55,4 +55,4 @@ def event_text(event: JobEvent) -> str:
         return text
     if event.to_status == JobStatus.PENDING:
         return f"{text} {AGAIN}"
-    return f"{text} {FINAL}" if event.code in MISHAPS else text
+    return f"{text} {FINAL}" if event.code in derive.MISHAPS else text

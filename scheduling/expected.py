@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Min, QuerySet
 
 from controlplane.base import clock
 from queues.models import Job
@@ -40,21 +40,25 @@ def refresh_expected() -> int:
 
 
 def _counted() -> Counter[Request]:
-    """The cluster's own history; as long as it has none, what was imported from the time before."""
-    found = _own()
-    if found:
-        return found
-    imported: Counter[Request] = Counter()
+    """The cluster's own history and, as much as that lacks of 14 days, what was imported from the time before."""
+    recent = Job.objects.filter(submitted_at__gte=clock.now() - HISTORY)
+    first = recent.aggregate(at=Min("submitted_at"))["at"]
+    lacking = HISTORY if first is None else HISTORY - (clock.now() - first)
+    found = _own(recent)
     for request, count in count_requests(HISTORY, most=MOST_SHAPES).items():
-        imported[_plain(request)] += count
-    return imported
+        found[_plain(request)] += round(count * (lacking / HISTORY))
+    return +found
 
 
-def _own() -> Counter[Request]:
+def _own(recent: QuerySet[Job]) -> Counter[Request]:
     """How often each request was submitted; where a job has been, and what it may not use, is of no interest."""
     newest = Job.objects.order_by("-id").values("pk")[:MOST_JOBS]
-    recent = Job.objects.filter(pk__in=newest, submitted_at__gte=clock.now() - HISTORY)
-    rows = recent.order_by().values_list("shape").annotate(count=Count("id"), job=Max("id"))
+    rows = (
+        recent.filter(pk__in=newest)
+        .order_by()
+        .values_list("shape")
+        .annotate(count=Count("id"), job=Max("id"))
+    )
     frequent = sorted(rows, key=lambda row: (-row[1], row[0]))[:MOST_SHAPES]
     specs = dict(Job.objects.filter(pk__in=[row[2] for row in frequent]).values_list("pk", "spec"))
     found: Counter[Request] = Counter()

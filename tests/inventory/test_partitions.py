@@ -10,10 +10,12 @@ from agent.protocol import Check, CheckResult, Partition, Vendor
 from controlplane.alerts.models import Alert
 from controlplane.base import clock
 from inventory import device_health, probing
+from inventory.device_facts import SLICE_WORD, SLICE_WORDS
 from inventory.ingest import apply_facts
 from inventory.models import Device, DeviceEvent, DeviceLink, Node
 from inventory.selectors import device_rows, node_rows, node_summary
 from inventory.wiring import UPWARD, Booked
+from scheduling.engine import modelnames
 from tests.inventory.factories import GIB, THRESHOLDS, device_facts, facts, link, make_node, partition
 
 pytestmark = pytest.mark.django_db
@@ -155,3 +157,8 @@ def test_too_many_slices_and_repeated_ones_are_left_out():
     ingest(node, cut(partition(1), partition(1)))
     warnings = {entry["code"] for entry in Node.objects.get(pk=node.pk).facts["warnings"]}
     assert "device-twice" in warnings
+
+
+def test_a_slice_bears_a_word_by_which_requests_tell_it_from_a_whole_device():
+    words = {word.casefold() for word in (*SLICE_WORDS.values(), SLICE_WORD)}
+    assert words == modelnames._SLICE_WORDS

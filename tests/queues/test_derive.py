@@ -7,7 +7,8 @@ import itertools
 import pytest
 
 from queues.derive import MISHAPS, OWN_FAULTS, Budget, Ending, Next, Situation, Stage, derive
-from queues.models import FINAL_STATUSES, ExitClass, JobStatus
+from queues.events import event_text
+from queues.models import FINAL_STATUSES, ExitClass, JobEvent, JobStatus
 
 ALL = [
     Situation(stage, cancel, ending, retries, requeues)
@@ -50,3 +51,11 @@ def test_a_lost_node_costs_no_retry_but_has_an_end():
     assert derive(lost).new_attempt_from is Budget.REQUEUES
     used_up = derive(Situation(Stage.LOST, ending=Ending.NODE_LOST, retries_left=3, requeues_left=0))
     assert (used_up.status, used_up.code) == (Next.FAILED, "node-lost")
+
+
+@pytest.mark.parametrize("ending", sorted(MISHAPS | OWN_FAULTS))
+def test_what_follows_a_fault_is_said_in_words(ending):
+    again = JobEvent(code=ending, to_status=JobStatus.PENDING)
+    assert event_text(again).endswith(" as a new attempt.")
+    over = JobEvent(code=ending, to_status=JobStatus.FAILED)
+    assert event_text(over).endswith("It is not tried again.") == (ending in MISHAPS)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from controlplane.base import clock
 from queues.models import Job
 from scheduling import expected
 from scheduling.models import ImportedJob
@@ -108,14 +111,19 @@ def test_the_file_must_be_there_and_is_told_apart_by_its_first_line(tmp_path):
         load(tmp_path / "a.csv", format="sacct")
 
 
-def test_they_are_expected_until_the_cluster_has_a_history_of_its_own(tmp_path):
+def test_they_are_expected_less_and_less_as_the_cluster_gets_a_history_of_its_own(tmp_path):
     old = row(9).replace("2025-03-04", "2024-03-04").replace("cpu=4", "cpu=7")
     load(file(tmp_path, row(1), row(2, day=5), row(3).replace("gpu=1", "gpu=8"), old))
     found = [(s.request.devices, s.request.cores, s.weight) for s in expected.expected_jobs()]
     assert found == [(1, 4, 2), (8, 4, 1)]
     make_job(make_user(team=make_team()), resources={"cores": 3})
-    expected.refresh_expected()
-    assert [shape.request.cores for shape in expected.expected_jobs()] == [3]
+    for days, weights in ((0, {4: 3, 3: 1}), (7, {4: 1, 3: 1}), (13.9, {3: 1})):
+        Job.objects.update(submitted_at=clock.now() - timedelta(days=days))
+        expected.refresh_expected()
+        counts = Counter[int]()
+        for shape in expected.expected_jobs():
+            counts[shape.request.cores] += shape.weight
+        assert counts == weights
 
 
 def test_a_source_is_removed_and_nothing_is_expected_of_it_any_more(tmp_path):
