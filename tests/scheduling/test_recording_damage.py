@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import Role
 from scheduling import models, recordings
 from scheduling.engine.codec import Recording, encode
-from scheduling.engine.types import LinkInfo, PendingJob, Request
+from scheduling.engine.types import LinkInfo, PendingJob, Plan, Request
 from tests.engine.build import POLICY, device, node
 from tests.scheduling import factories as make
 
@@ -71,3 +71,21 @@ def test_a_saved_document_is_checked_alike(tmp_path):
     saved.write_text(encode(replace(GOOD, nodes=(*GOOD.nodes, TWIN))))
     with pytest.raises(CommandError, match="nodes: the id 1 stands there twice"):
         call_command("replay_cycle", str(saved))
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "field"),
+    [
+        ('"memory_total_mib":81920', f'"memory_total_mib":{1 << 63}', "devices[0].memory_total_mib"),
+        ('"excluded_devices":[]', f'"excluded_devices":[{1 << 70}]', "request.excluded_devices"),
+        ('"format":1', f'"format":{"9" * 5000}', "digits"),
+    ],
+)
+def test_an_edited_document_no_plan_can_be_made_with_names_the_field(tmp_path, then, now, field):
+    saved = tmp_path / "edited.json"
+    text = encode(replace(GOOD, plan=Plan()))
+    assert then in text
+    saved.write_text(text.replace(then, now))
+    with pytest.raises(CommandError) as told:
+        call_command("replay_cycle", str(saved))
+    assert field in str(told.value)

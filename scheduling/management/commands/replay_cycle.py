@@ -10,8 +10,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from scheduling import models
-from scheduling.engine.codec import CodecError, Recording, decode, encode, encode_pretty
-from scheduling.recordings import UnreadableRecording, check_format, load, replay
+from scheduling.engine.codec import Recording, decode, encode, encode_pretty
+from scheduling.recordings import check_format, load, replay
+from scheduling.simulator.traces.ranges import OutOfRange, check_document
 
 
 class Command(BaseCommand):
@@ -31,8 +32,8 @@ class Command(BaseCommand):
             raise CommandError("The document holds no plan to compare with.")
         try:
             found = replay(call)
-        except ValueError as error:
-            raise CommandError(f"{recording}: {error}") from error
+        except (ValueError, ArithmeticError, LookupError) as error:
+            raise CommandError(f"{recording}: {_fault(call) or error}") from error
         size = len(encode(call.plan))
         what = f"{len(call.jobs)} jobs on {len(call.nodes)} nodes, {len(call.plan.placed)} placed"
         if found.difference is None:
@@ -51,15 +52,17 @@ def _call(name: str) -> Recording:
         return call
     except models.Recording.DoesNotExist:
         raise CommandError(f"There is no recording {name}; GET /api/v1/recordings lists them.") from None
-    except (
-        CodecError,
-        UnreadableRecording,
-        OSError,
-        UnicodeDecodeError,
-        OverflowError,
-        RecursionError,
-    ) as error:
+    except (ValueError, OSError, OverflowError, RecursionError) as error:
         raise CommandError(f"{name}: {error}") from error
+
+
+def _fault(call: Recording) -> str:
+    """Which number of an edited document no plan can be made with; empty where none is to blame."""
+    try:
+        check_document(call)
+    except OutOfRange as error:
+        return str(error)
+    return ""
 
 
 def _write(out: Path, call: Recording) -> None:
