@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.core.management.base import BaseCommand, CommandError
 
+from controlplane.base.texts import has_control_character
 from queues.models import Queue
 from scheduling.expected import refresh_expected
 from scheduling.imports import Format, Queues, import_jobs
@@ -50,6 +51,8 @@ class Command(BaseCommand):
         source = options["source"] or path.name
         if not 0 < len(source) <= _LONGEST_SOURCE:
             raise CommandError(f"--source: must have 1 to {_LONGEST_SOURCE} characters")
+        if has_control_character(source):
+            raise CommandError(f"--source: {source!a} holds characters that are not seen; name it otherwise")
         zone, queues = _zone(options["time_zone"]), _queues(options)
         try:
             form = Format(options["format"]) if options["format"] else _format(path)

@@ -8,6 +8,7 @@ are of the zone given. An empty cell is unknown. Amounts are those of one replic
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +24,8 @@ LONGEST_NAME = 200
 MOST_REPLICAS = 1024
 _UNIX = re.compile(r"\d{9,11}", re.ASCII)
 _MOST_MIB = 1 << 40
+# Controls, direction marks, halves of characters, separators of lines: they steer a terminal or hide.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,11 @@ def name_once(row: Row, column: str, seen: set[str]) -> str:
 
 
 def short(row: Row, column: str, text: str) -> str:
-    """The text, if it is not too long."""
+    """The text, if it is not too long and can be shown."""
     if len(text) > LONGEST_NAME:
         row.refuse(column, f"{text[:20]!r} is no name", fix=f"use {LONGEST_NAME} characters at most")
+    if any(unicodedata.category(sign) in _UNSEEN for sign in text):
+        row.refuse(column, f"{text[:40]!a} holds characters that are not seen", fix="remove them")
     return text
 
 
@@ -130,12 +135,18 @@ def _request(row: Row) -> Request:
     def whole(column: str, absent: int | None, *, least: int = 0, most: int = _MOST_MIB) -> int | None:
         return row.whole(column, least=least, most=most) if row.text(column) else absent
 
+    devices = row.whole("devices", most=1024)
     milli = whole("device_milli", WHOLE_MILLI, least=1, most=WHOLE_MILLI)
     memory_mib = whole("device_memory_mib", None, least=1)
+    if not devices:
+        # A job without devices asks for no model or memory of one, whatever the cells say.
+        return request(
+            row, "devices", cores=whole("cores", 1, most=65_536), host_memory_mib=whole("memory_mib", None)
+        )
     return request(
         row,
         "devices",
-        devices=row.whole("devices", most=1024),
+        devices=devices,
         device_memory_mib=memory_mib,
         device_compute_milli=milli,
         shareable=milli != WHOLE_MILLI,
