@@ -88,7 +88,7 @@ def test_devices_and_their_model_are_read_from_the_resources(tmp_path, tres, dev
         ("mem=64G", "mem=64Q", "'64Q' is no amount of memory"),
         ("mem=64G", "mem", "'mem' is no name=amount"),
         ("node=2", "node=0", "is no whole number from 1"),
-        ("|fit|", "|f|t|", "line 2: has 14 cells, the header 13"),
+        ("|fit|", "|f|t|", "line 2, column 'ExitCode': has 14 cells, the header 13"),
         ("71|71|", "|71|", "column 'JobID': is empty"),
     ],
 )

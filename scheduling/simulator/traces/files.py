@@ -131,7 +131,13 @@ def _check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> 
 def _row(path: Path, line: int, header: Sequence[str], cells: Sequence[str]) -> Row:
     if len(cells) != len(header):
         problem = f"has {len(cells)} cells, the header {len(header)}"
-        raise TraceError(str(path), problem, fix="complete the line or remove it", line=line)
+        raise TraceError(
+            str(path),
+            problem,
+            fix="complete the line or remove it",
+            line=line,
+            column=header[min(len(cells), len(header) - 1)],
+        )
     for name, cell in zip(header, cells, strict=True):
         if "\0" in cell:
             raise TraceError(str(path), "holds a zero byte", fix="remove it", line=line, column=name)
