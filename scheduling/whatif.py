@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -90,6 +91,7 @@ Edit = AddJobs | DrainNode | ChangeWeight | ChangeQuota | AddNodes
 def edited(before: Situation, edits: Sequence[Edit]) -> Situation:
     """The situation after all edits, in their order. Edits must name nodes and queues that are there."""
     nodes, devices, jobs = count(FIRST_NODE), count(FIRST_DEVICE), count(FIRST_JOB)
+    twins_of: Counter[int] = Counter()
     after = before
     for edit in edits:
         match edit:
@@ -107,7 +109,11 @@ def edited(before: Situation, edits: Sequence[Edit]) -> Situation:
                 model = next(info for info in after.nodes if info.node == like)
                 paused = any(i.not_ready == PAUSED and i.node_set == model.node_set for i in after.nodes)
                 new_one = replace(model, not_ready=PAUSED if paused else None)
-                twins = (_twin(new_one, next(nodes), number, devices) for number in range(1, edit.count + 1))
+                # Twins of an earlier edit have their names already.
+                first = 1 + twins_of[like]
+                twins_of[like] += edit.count
+                numbers = range(first, first + edit.count)
+                twins = (_twin(new_one, next(nodes), number, devices) for number in numbers)
                 after = replace(after, nodes=(*after.nodes, *twins))
     return after
 

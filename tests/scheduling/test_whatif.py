@@ -13,6 +13,8 @@ from queues.models import Job, JobStatus
 from scheduling.api import whatif as what_if_api
 from scheduling.models import Decision, Placement, Recording
 from scheduling.selectors import whatif
+from scheduling.whatif import AddNodes, Situation, edited
+from tests.engine import build
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -253,3 +255,9 @@ def test_who_must_wait_is_told_how_long(user, api, monkeypatch):
     monkeypatch.setattr(what_if_api, "_one_at_a_time", lock)
     answer = api.post("/api/v1/what-if", {"edits": []}, format="json")
     assert (answer.status_code, answer.json()["code"]) == (429, "busy") and int(answer["Retry-After"]) > 0
+
+
+def test_twins_of_two_edits_have_different_names():
+    situation = Situation((build.node(1, name="alpha"),), (), build.POLICY, 0, 0)
+    after = edited(situation, [AddNodes(1, 2), AddNodes(1)])
+    assert [info.name for info in after.nodes] == ["alpha", "alpha+1", "alpha+2", "alpha+3"]
