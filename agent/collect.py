@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -24,7 +24,7 @@ from agent.config import Config
 from agent.host import cpus, machine, memory, mounts, numa, runtimes
 from agent.host.datasets import DatasetFolders
 from agent.host.images import Images, read_images
-from agent.known_devices import KnownDevices, facts_of, fit, samples_of, unknown_checks
+from agent.known_devices import KnownDevices, check_of, facts_of, fit, samples_of, unknown_checks
 from agent.notices import notice
 from agent.protocol import (
     Check,
@@ -38,6 +38,7 @@ from agent.protocol import (
 )
 from agent.vendors import PROBES
 from agent.vendors.base import Probe, Readout, with_vendor
+from agent.vendors.findings import SEVERITY
 from agent.vendors.worker import Answer
 
 logger = logging.getLogger("headrace.agent.collect")
@@ -55,6 +56,19 @@ class Readings:
     node: NodeSample | None = None
     samples: tuple[DeviceSample, ...] = ()
     checks: tuple[Check, ...] = ()
+
+    def after(self, undelivered: Readings | None) -> Readings:
+        """This round in the place of one that never reached the server, with that one's worse checks: a fault that is
+        told once is not lost.
+        """
+        if undelivered is None:
+            return self
+        worst = {check.device: check for check in self.checks}
+        for check in undelivered.checks:
+            now = worst.get(check.device)
+            if now is None or SEVERITY[check.result] > SEVERITY[now.result]:
+                worst[check.device] = check
+        return replace(self, checks=tuple(worst.values()))
 
 
 class Collector(Protocol):
@@ -187,6 +201,7 @@ class HostCollector:
         self._probe_timeout_s = probe_timeout_s
         self._known = KnownDevices(self._state_dir, machine.boot_id(root))
         self._workers: dict[Vendor, VendorWorker] = {}
+        self._folders = DatasetFolders(config.dataset_folders)
         self._meter = memory.UsageMeter(root)
         self._runtimes: list[Runtime] = []
         self._images = Images()
@@ -207,8 +222,13 @@ class HostCollector:
         """Start measuring; container runtimes are asked apart, since their tools may be slow."""
         self._on_ready = on_ready
         threading.Thread(target=self._run, name="collect", daemon=True).start()
-        threading.Thread(target=self._keep_runtimes, name="runtimes", daemon=True).start()
-        threading.Thread(target=self._keep_stored, name="stored", daemon=True).start()
+        for name, look, age_s in (
+            ("runtimes", self._look_at_runtimes, RUNTIMES_AGE_S),
+            ("stored", self._look_at_stored, STORED_AGE_S),
+        ):
+            threading.Thread(
+                target=self._keep, args=(look,), kwargs={"age_s": age_s}, name=name, daemon=True
+            ).start()
         self._trigger.set()
 
     def facts(self) -> Facts:
@@ -270,39 +290,43 @@ class HostCollector:
         host = None
         if time.monotonic() - self._host_at_s >= HOST_FACTS_AGE_S:
             host, self._host_at_s = self._read_host(), time.monotonic()
+        readings = Readings(
+            node=node,
+            samples=tuple(sample for samples, _ in results for sample in samples),
+            checks=tuple(check for _, checks in results for check in checks),
+        )
         with self._lock:
             self._host = host or self._host
-            self._readings = Readings(
-                node=node,
-                samples=tuple(sample for samples, _ in results for sample in samples),
-                checks=tuple(check for _, checks in results for check in checks),
-            )
+            self._readings = readings.after(self._readings)
+        self._known.save()
 
     def _read_vendor(self, vendor: Vendor, probe: type[Probe]) -> tuple[list[DeviceSample], list[Check]]:
         known = self._known.of(vendor)
         if not probe.present(self._root):
-            self._vendor_warnings[vendor] = [notice("driver-gone", vendor=vendor)] if known else []
+            self._warn(vendor, [notice("driver-gone", vendor=vendor)] if known else [])
             return [], unknown_checks(known, "driver and tools are gone")
         worker = self._workers.setdefault(
             vendor, VendorWorker(vendor, self._root, timeout_s=self._probe_timeout_s)
         )
         answer = worker.read()
         if answer.readout is None:
-            with self._lock:
-                self._vendor_warnings[vendor] = [
-                    notice("probe-failed", vendor=vendor, problem=answer.problem)
-                ]
+            self._warn(vendor, [notice("probe-failed", vendor=vendor, problem=answer.problem)])
             return [], unknown_checks(known, answer.problem)
         return self._take_readout(vendor, answer.readout)
 
     def _take_readout(self, vendor: Vendor, readout: Readout) -> tuple[list[DeviceSample], list[Check]]:
+        whole = all(said.code != "output-damaged" for said in readout.warnings)
+        readings = fit(readout.readings, self._known.of(vendor), whole=whole)
         with self._lock:
-            readings = fit(readout.readings, self._known.of(vendor))
             self._known.see(vendor, [facts_of(reading) for reading in readings])
             self._links[vendor] = list(readout.links)
             self._vendor_warnings[vendor] = [with_vendor(said, vendor) for said in readout.warnings]
         samples = [sample for reading in readings for sample in samples_of(reading)]
-        return samples, [reading.check for reading in readings]
+        return samples, [check_of(reading) for reading in readings]
+
+    def _warn(self, vendor: Vendor, warnings: list[Notice]) -> None:
+        with self._lock:
+            self._vendor_warnings[vendor] = warnings
 
     def _read_host(self) -> Facts:
         config, root = self._config, self._root
@@ -325,31 +349,34 @@ class HostCollector:
             isolates_users=self._isolates_users,
         )
 
-    def _keep_stored(self) -> None:
-        """Images and datasets, apart from everything else: a dead file server or daemon holds up only this."""
+    def _keep(self, look: Callable[[], bool], *, age_s: float) -> None:
+        """Look again and again, apart from everything else: what is dead, slow or broken there holds up only this."""
         self._first.wait()
-        folders = DatasetFolders(self._config.dataset_folders)
         while not self._closed:
-            images = read_images(self._root, users=self._config.image_users)
-            datasets, unread = folders.read()
-            with self._lock:
-                changed = (self._images, self._datasets) != (images, datasets)
-                self._images, self._datasets = images, datasets
-                self._stored_notices = [*images.notices, *unread]
-            if changed:
-                self._on_ready()
-            self._rest(STORED_AGE_S)
+            try:
+                if look():
+                    self._on_ready()
+            except Exception:
+                logger.exception("%s failed", look.__name__)
+            self._rest(age_s)
 
     def _rest(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while not self._closed and time.monotonic() < deadline:
             time.sleep(1.0)
 
-    def _keep_runtimes(self) -> None:
-        self._first.wait()
-        while not self._closed:
-            found = runtimes.read_runtimes()
-            with self._lock:
-                self._runtimes = found
-            self._on_ready()
-            self._rest(RUNTIMES_AGE_S)
+    def _look_at_stored(self) -> bool:
+        """Images and datasets; whether they changed."""
+        images = read_images(self._root, users=self._config.image_users)
+        datasets, unread = self._folders.read()
+        with self._lock:
+            changed = (self._images, self._datasets) != (images, datasets)
+            self._images, self._datasets = images, datasets
+            self._stored_notices = [*images.notices, *unread]
+        return changed
+
+    def _look_at_runtimes(self) -> bool:
+        found = runtimes.read_runtimes()
+        with self._lock:
+            changed, self._runtimes = self._runtimes != found, found
+        return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,14 @@ from agent.journal import write_atomic
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor
 from agent.vendors.base import NO_INDEX, Reading, device_name, with_facts
 
+logger = logging.getLogger("headrace.agent.known_devices")
+DROPPED = (
+    CheckResult.FATAL,
+    "card-dropped",
+    "it was there since boot, and the vendor's interface no longer lists it",
+)
+CUT_OFF = (CheckResult.UNKNOWN, "no-reading", "the answer is cut off or damaged, and does not list it")
+
 
 class KnownDevices:
     """Kept on disk, so that a probe that fails after a restart does not make devices vanish."""
@@ -19,16 +28,28 @@ class KnownDevices:
         self._path = state_dir / "devices.json"
         self._boot_id = boot_id
         self._all = self._load()
+        self._unsaved = False
 
     def of(self, vendor: Vendor) -> list[DeviceFacts]:
         """Last seen devices of one vendor."""
         return self._all.get(vendor.value, [])
 
     def see(self, vendor: Vendor, devices: list[DeviceFacts]) -> None:
-        """Remember them."""
+        """Remember them; `save` puts them down."""
         if self._all.get(vendor.value, []) != devices:
             self._all[vendor.value] = devices
+            self._unsaved = True
+
+    def save(self) -> None:
+        """Put down what changed; a disk that does not take it is asked again with the next look."""
+        if not self._unsaved:
+            return
+        try:
             write_atomic(self._path, msgspec.json.encode({"boot_id": self._boot_id, "devices": self._all}))
+        except OSError as error:
+            logger.warning("the devices seen cannot be kept in %s: %s", self._path, error)
+        else:
+            self._unsaved = False
 
     def _load(self) -> dict[str, list[DeviceFacts]]:
         try:
@@ -40,9 +61,9 @@ class KnownDevices:
             return {}
 
 
-def fit(readings: Sequence[Reading], known: Sequence[DeviceFacts]) -> list[Reading]:
-    """The readings under the names that their devices had before, and a failed check for each device that is missing:
-    what an interface forgets is not gone.
+def fit(readings: Sequence[Reading], known: Sequence[DeviceFacts], *, whole: bool = True) -> list[Reading]:
+    """The readings under the names that their devices had before, and a check for each device that is missing: what an
+    interface forgets is not gone. Dropped, which is fatal, is only what a `whole` answer does not list.
     """
     left = list(known)
     found = []
@@ -53,7 +74,7 @@ def fit(readings: Sequence[Reading], known: Sequence[DeviceFacts]) -> list[Readi
             reading = with_facts(reading, _named_as(reading.facts, older))
         found.append(reading)
     taken = {reading.facts.index for reading in found}
-    found += [_dropped(facts, taken) for facts in left]
+    found += [_missing(facts, taken, whole=whole) for facts in left]
     return [_numbered(reading, found, at) for at, reading in enumerate(found)]
 
 
@@ -61,6 +82,15 @@ def facts_of(reading: Reading) -> DeviceFacts:
     """What a device is, its slices without what they use: use is a sample."""
     slices = [msgspec.structs.replace(part, memory_used_mib=None) for part in reading.partitions]
     return msgspec.structs.replace(reading.facts, partitions=slices)
+
+
+def check_of(reading: Reading) -> Check:
+    """The device's check: the worst finding, with the evidence of the others behind its own."""
+    others = [
+        f"{other.code}: {other.evidence}" for other in reading.findings if other.result is not CheckResult.OK
+    ]
+    evidence = "; ".join(filter(None, [reading.check.evidence, *others]))
+    return msgspec.structs.replace(reading.check, evidence=evidence)
 
 
 def samples_of(reading: Reading) -> list[DeviceSample]:
@@ -103,16 +133,12 @@ def _named_as(now: DeviceFacts, older: DeviceFacts) -> DeviceFacts:
     return msgspec.structs.replace(now, **kept)
 
 
-def _dropped(facts: DeviceFacts, taken: set[int]) -> Reading:
+def _missing(facts: DeviceFacts, taken: set[int], *, whole: bool) -> Reading:
     if facts.index in taken:  # the numbers shifted when it went
         facts = msgspec.structs.replace(facts, index=NO_INDEX)
     name = device_name(facts)
-    check = Check(
-        device=name,
-        result=CheckResult.FAILED,
-        code="card-dropped",
-        evidence="it was there since boot, and the vendor's interface no longer lists it",
-    )
+    result, code, evidence = DROPPED if whole else CUT_OFF
+    check = Check(device=name, result=result, code=code, evidence=evidence)
     return Reading(
         facts=facts, sample=DeviceSample(device=name), check=check, partitions=list(facts.partitions)
     )

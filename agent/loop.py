@@ -182,7 +182,8 @@ class Agent:
     def _report(self) -> None:
         self._changed.clear()
         self._ready.clear()
-        readings = self._collector.take() or self._readings
+        taken = self._collector.take()
+        readings = taken.after(self._readings) if taken else self._readings
         report, digest = self._build_report(readings)
         self._readings = readings  # until it arrived
         sent = clock.now()

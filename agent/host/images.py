@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pwd
 import re
 import shutil
+import stat
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agent.host.commands import CommandResult, run_command
 from agent.notices import notice
@@ -30,6 +32,7 @@ CTR_NAMESPACES = ("ctr", "namespaces", "ls", "-q")
 _SIZE = re.compile(r"^([\d.]{1,12})\s*([kKMGT]?)(i?)B$")
 _CTR = re.compile(r"^(\S+)\s+\S+\s+(sha256:[0-9a-f]{64})\s+([\d.]+\s*[KMGT]?i?B)\s")
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+T = TypeVar("T")
 Run = Callable[[Sequence[str]], CommandResult]
 
 
@@ -48,8 +51,8 @@ class Images:
 def read_images(root: Path, *, users: Sequence[str] = (), run: Run | None = None) -> Images:
     """Images of this user, of the given users and of the daemons. Never raises; what cannot be read is a notice."""
     ask = run or (lambda argv: run_command(list(argv), timeout_s=TIMEOUT_S))
-    found = [_store(store) for store in podman_stores(root, users)]
-    found += [_docker(ask), _containerd(ask)]
+    found = [_looked(f"podman {store}", _store, store) for store in podman_stores(root, users)]
+    found += [_looked("docker", _docker, ask), _looked("containerd", _containerd, ask)]
     images: dict[str, StoredImage] = {}
     for image in (image for part in found for image in part.images):
         images.setdefault(image.name, image)
@@ -93,36 +96,48 @@ def _configured_store(root: Path) -> Path | None:
     try:
         settings = tomllib.loads((root / "etc/containers/storage.conf").read_text(encoding="utf-8"))
         graph_root = settings["storage"]["graphroot"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return root / graph_root.lstrip("/") if isinstance(graph_root, str) else None
+
+
+def _looked(source: str, look: Callable[[T], Images], at: T) -> Images:
+    """What a source tells; whatever lies there - users write their own indexes - is a failure of this source only."""
+    try:
+        return look(at)
+    except Exception as error:
+        return Images(notices=(notice("images-unread", source=source, problem=_reason(error)),))
 
 
 def _store(store: Path) -> Images:
     """The images of one store, whatever its driver; the index is only read, so that podman is never held up."""
     found: list[StoredImage] = []
-    try:
-        for index in sorted(store.glob("*-images/images.json")):
-            driver = index.parent.name.removesuffix("-images")
-            layers = _layers(store / f"{driver}-layers/layers.json")
-            for entry in _entries(index):
-                size = _chain_bytes(layers, entry.get("layer"))
-                for name in entry.get("names") or ():
-                    found += _image(name, entry.get("digest"), None if size is None else size >> 20)
-        if not found and store.is_dir():
-            os.listdir(store)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        return Images(notices=(notice("images-unread", source=f"podman {store}", problem=_reason(error)),))
+    for index in sorted(store.glob("*-images/images.json")):
+        driver = index.parent.name.removesuffix("-images")
+        layers = _layers(store / f"{driver}-layers/layers.json")
+        for entry in _entries(index):
+            size = _chain_bytes(layers, entry.get("layer"))
+            for name in entry.get("names") or ():
+                found += _image(name, entry.get("digest"), None if size is None else size >> 20)
+    if not found and store.is_dir():
+        os.listdir(store)
     return Images(tuple(found))
 
 
 def _entries(index: Path) -> list[dict[str, Any]]:
     try:
-        with index.open("rb") as file:
+        with open(index, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, f"{index.name} is no regular file")
             entries = json.loads(file.read(MOST_INDEX_BYTES))
     except FileNotFoundError:
         return []
     return [entry for entry in entries if isinstance(entry, dict)]
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file that a user made, who may have put a pipe or a link to something else in its place."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def _layers(index: Path) -> Mapping[str, tuple[str | None, int | None]]:
@@ -224,7 +239,7 @@ def _count(value: object) -> int | None:
 def _object(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -15,7 +15,7 @@ from agent.host.commands import run_command
 from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
 from agent.protocol import Notice
-from agent.vendors.base import ProbeError, Reading, Readout, device_name
+from agent.vendors.base import ProbeError, Reading, Readout, with_facts
 from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import Capture, merge
 
@@ -38,14 +38,7 @@ class Identities:
         uuid = self._by_slot[slot] = facts.uuid or self._by_slot.get(slot, "")
         if facts.uuid or not uuid:
             return reading
-        facts = msgspec.structs.replace(facts, uuid=uuid)
-        name = device_name(facts)
-        return msgspec.structs.replace(
-            reading,
-            facts=facts,
-            sample=msgspec.structs.replace(reading.sample, device=name),
-            check=msgspec.structs.replace(reading.check, device=name),
-        )
+        return with_facts(reading, msgspec.structs.replace(facts, uuid=uuid))
 
 
 def tool_on_path(names: Sequence[str], folders: Sequence[str] = ()) -> str | None:
@@ -114,4 +107,4 @@ def _complete(reading: Reading, root: Path, counts: ErrorCounts) -> Reading:
             numa_node=facts.numa_node if facts.numa_node is not None else node,
             cpu_affinity=facts.cpu_affinity or cpus,
         )
-    return msgspec.structs.replace(reading, facts=facts, check=counts.judge(reading))
+    return msgspec.structs.replace(counts.judge(reading), facts=facts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from agent.protocol import Check, CheckResult
 from agent.vendors.base import Reading
 
@@ -12,14 +14,16 @@ class ErrorCounts:
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
-    def judge(self, reading: Reading) -> Check:
-        """The reading's check, failed where errors were added since the last look."""
+    def judge(self, reading: Reading) -> Reading:
+        """The reading, with a failed check where errors were added since the last look; the worst comes first."""
         name, count = reading.check.device, reading.uncorrectable
         before = self._last.get(name)
         if count is not None:
             self._last[name] = count
-        fatal = reading.check.result is CheckResult.FATAL
-        if count is None or before is None or count <= before or fatal:
-            return reading.check
+        if count is None or before is None or count <= before:
+            return reading
         evidence = f"{count - before} new uncorrectable memory errors ({before} -> {count})"
-        return Check(device=name, result=CheckResult.FAILED, code="ecc-uncorrectable", evidence=evidence)
+        added = Check(device=name, result=CheckResult.FAILED, code="ecc-uncorrectable", evidence=evidence)
+        older = reading.check
+        first, second = (older, added) if older.result is CheckResult.FATAL else (added, older)
+        return msgspec.structs.replace(reading, check=first, findings=[second, *reading.findings])

@@ -34,8 +34,10 @@ def test_numbers_may_shift_and_names_count() -> None:
     shifted = [reading(facts(0, uuid="GPU-b", bus="0000:01:00.0")), reading(facts(1, uuid="GPU-c"))]
     found = {one.facts.uuid: one for one in fit(shifted, KNOWN)}
     assert (found["GPU-b"].facts.index, found["GPU-c"].facts.pci_bus_id) == (0, "0000:02:00.0")
-    assert (found["GPU-a"].check.code, found["GPU-a"].check.result) == ("card-dropped", CheckResult.FAILED)
+    assert (found["GPU-a"].check.code, found["GPU-a"].check.result) == ("card-dropped", CheckResult.FATAL)
     assert found["GPU-a"].facts.index == 2  # its number is another's now
+    cut = {one.facts.uuid: one for one in fit(shifted, KNOWN, whole=False)}
+    assert (cut["GPU-a"].check.code, cut["GPU-a"].check.result) == ("no-reading", CheckResult.UNKNOWN)
 
 
 def test_another_card_in_the_same_slot_is_another_device() -> None:
@@ -59,7 +61,9 @@ def test_use_of_slices_is_a_sample_and_no_fact() -> None:
 
 
 def test_devices_of_this_boot_outlive_the_agent(tmp_path: Path) -> None:
-    KnownDevices(tmp_path, "boot-1").see(Vendor.NVIDIA, KNOWN)
+    known = KnownDevices(tmp_path, "boot-1")
+    known.see(Vendor.NVIDIA, KNOWN)
+    known.save()
     assert KnownDevices(tmp_path, "boot-1").of(Vendor.NVIDIA) == KNOWN
     assert KnownDevices(tmp_path, "boot-2").of(Vendor.NVIDIA) == []
     (tmp_path / "devices.json").write_text("{damaged")

@@ -133,12 +133,14 @@ def test_one_hanging_device_is_a_driver_timeout_of_that_device(
 def test_without_the_library_nvidia_smi_is_asked(machine: Machine, worker: VendorWorker) -> None:
     machine.plan(absent=True)
     machine.tool(
-        f'[ "$1" = -q ] && cat {SAMPLE}; [ "$1" = topo ] && printf "\\tGPU0\\tGPU1\\tCPU Affinity\\n'
-        'GPU0\\t X \\tPIX\\t0-3\\nGPU1\\tPIX\\t X \\t0-3\\n"; exit 0'
+        f'[ "$1" = -q ] && cat {SAMPLE}; [ "$1" = topo ] && printf "\\tGPU0\\tGPU1\\tCPU Affinity\\tNUMA Affinity\\n'
+        'GPU0\\t X \\tPIX\\t0-3\\t1\\nGPU1\\tPIX\\t X \\t0-3\\t1\\n"; exit 0'
     )
     answer = worker.read()
     assert [result for _, result, _ in results(answer)] == [CheckResult.OK, CheckResult.FATAL, CheckResult.OK]
     assert answer.readout is not None and answer.readout.links[0].kind == "PIX"
+    first = answer.readout.readings[0].facts
+    assert (first.numa_node, first.cpu_affinity) == (1, [0, 1, 2, 3])  # the kernel of this root is silent
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_a_vanished_card_keeps_its_name_and_fails(machine: Machine, collected: C
     machine.plan(gpus=GPUS[:1])
     checks, _ = collected.round()
     assert checks["GPU-0"].result is CheckResult.OK
-    assert (checks["GPU-1"].result, checks["GPU-1"].code) == (CheckResult.FAILED, "card-dropped")
+    assert (checks["GPU-1"].result, checks["GPU-1"].code) == (CheckResult.FATAL, "card-dropped")
     assert [device.uuid for device in collected.collector.facts().devices] == ["GPU-0", "GPU-1"]
     machine.plan(gpus=GPUS)
     checks, _ = collected.round()

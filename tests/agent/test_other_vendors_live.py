@@ -12,7 +12,7 @@ import pytest
 
 from agent.protocol import CheckResult, Vendor
 from agent.vendors import PROBES, command
-from agent.vendors.base import Probe, ProbeError
+from agent.vendors.base import Probe, ProbeError, Reading
 
 SCRIPT = """#!/bin/sh
 if [ -e "{folder}/hang" ]; then exec sleep 600; fi
@@ -287,3 +287,28 @@ def test_slices_are_gathered_to_their_device_and_a_new_set_of_devices_is_asked_f
     (reading,) = machine.probe.read().readings
     assert (reading.facts.pci_bus_id, len(reading.facts.partitions), len(others)) == (BUSES[0], 3, 1)
     assert reading.check.result is CheckResult.OK
+
+
+@pytest.mark.parametrize("machine", [Vendor.AMD], indirect=True)
+def test_errors_and_processes_of_all_slices_are_their_devices(machine: Machine) -> None:
+    def look(errors: int) -> Reading:
+        slices = [
+            {
+                "gpu": index,
+                "bus": {"bdf": f"0000:3b:00.{index}"},
+                "usage": "N/A",
+                "partition": {"accelerator_partition": "DPX", "memory_partition": "NPS1"},
+                "ecc": {"total_uncorrectable_count": 7 if index == 0 else errors},
+                "process_list": [{"process_info": {"pid": 40 + index, "name": "python"}}],
+            }
+            for index in range(2)
+        ]
+        (machine.folder / "metric --json").write_text(json.dumps(slices))
+        (found,) = machine.probe.read().readings
+        return found
+
+    assert look(0).check.code != "ecc-uncorrectable"
+    found = look(2)
+    assert found.check.code == "ecc-uncorrectable" and "(7 -> 9)" in found.check.evidence
+    assert [process.pid for process in found.processes] == [40, 41]
+    assert look(2).check.code != "ecc-uncorrectable"

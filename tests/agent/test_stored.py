@@ -93,6 +93,34 @@ def test_an_index_that_cannot_be_read_is_said(tmp_path: Path, tools: Path) -> No
     assert said.code == "images-unread" and "JSONDecodeError" in said.params["problem"]
 
 
+@pytest.mark.parametrize(
+    ("index", "problem"),
+    [
+        ("pipe", "no regular file"),
+        ("link", "symbolic links"),
+        ("nested", "RecursionError"),
+        ("odd", "TypeError"),
+    ],
+)
+def test_what_a_user_puts_in_place_of_an_index_holds_nothing_up(
+    tmp_path: Path, tools: Path, index: str, problem: str
+) -> None:
+    path = store(tmp_path, images.SYSTEM_STORE) / "overlay-images/images.json"
+    path.unlink()
+    if index == "pipe":
+        os.mkfifo(path)
+    elif index == "link":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text("[" * 200_000 if index == "nested" else "5")
+    (tools / "lines").write_text(json.dumps({"Repository": "acme/serve", "Tag": "2"}) + "\n" + "[" * 200_000)
+    tool(tools, "docker", f"cat {tools}/lines")
+    found = read_images(tmp_path)
+    assert [image.name for image in found.images] == ["acme/serve:2"]
+    (said,) = found.notices
+    assert said.params["source"].startswith("podman ") and problem in said.params["problem"]
+
+
 def test_without_runtimes_nothing_is_known_and_nothing_wrong(tmp_path: Path, tools: Path) -> None:
     assert read_images(tmp_path) == images.Images()
 
@@ -201,6 +229,23 @@ def test_a_node_tells_what_it_has_without_waiting_for_it(tmp_path: Path, tools: 
     finally:
         collector.close()
     assert "acme/train:7" in facts.images and facts.stored_images[0].size_mib == 305
+
+
+def test_a_look_that_breaks_is_not_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector = HostCollector(Config(state_dir=str(tmp_path / "state")), root=tmp_path, probes={})
+    collector._first.set()
+    looks: list[str] = []
+
+    def look() -> bool:
+        collector._closed = "look" in looks
+        looks.append("look")
+        raise RuntimeError("the look broke")
+
+    monkeypatch.setattr(collector, "_rest", lambda seconds: looks.append("rest"))
+    collector._keep(look, age_s=1.0)
+    assert looks == ["look", "rest", "look", "rest"] and "the look broke" in caplog.text
 
 
 def test_settings_of_lists(tmp_path: Path) -> None:

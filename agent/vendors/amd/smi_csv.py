@@ -61,7 +61,9 @@ def read_csv(text: str) -> list[Capture]:
         if "gpu" in lower[:2]:
             names = [] if "pid" in lower else lower
         elif names and cells and _INDEX.match(cells[names.index("gpu")]):
-            captures.append(_row(dict(zip(names, cells, strict=False)), whole=len(cells) == len(names)))
+            # Of two columns with one name the first is meant: it was looked at just now.
+            row = dict(reversed([*zip(names, cells, strict=False)]))
+            captures.append(_row(row, whole=len(cells) == len(names)))
     return captures
 
 

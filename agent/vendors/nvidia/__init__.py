@@ -9,10 +9,10 @@ import msgspec
 
 from agent.host.commands import run_command
 from agent.host.files import read_text
-from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
 from agent.protocol import DeviceFacts, DeviceSample, Notice, Vendor
 from agent.vendors.base import NO_INDEX, ProbeError, Reading, Readout
+from agent.vendors.command import complete
 from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.nvidia.formats import parse_text
 from agent.vendors.nvidia.kernel_events import KernelLog
@@ -50,7 +50,8 @@ class NvidiaProbe:
         except Unavailable as error:
             readout = read_by_command(str(error))
         events, warnings = self._events()
-        readings = _with_events([self._complete(reading) for reading in readout.readings], events)
+        readout = complete(readout, self._root, self._counts)
+        readings = _with_events([self._with_names(reading) for reading in readout.readings], events)
         return msgspec.structs.replace(readout, readings=readings, warnings=[*readout.warnings, *warnings])
 
     def _events(self) -> tuple[list[Event], list[Notice]]:
@@ -60,23 +61,15 @@ class NvidiaProbe:
             problem = f"the kernel log is not readable ({error.strerror}): Xids are not seen"
             return [], [notice("tool-failed", problem=problem)]
 
-    def _complete(self, reading: Reading) -> Reading:
-        """Add what the kernel knows of the slot and of the processes, and judge error counts against the last look."""
-        facts = reading.facts
-        if facts.pci_bus_id:
-            facts = msgspec.structs.replace(
-                facts,
-                numa_node=pci_numa_node(self._root, facts.pci_bus_id),
-                cpu_affinity=pci_cpus(self._root, facts.pci_bus_id),
-            )
+    def _with_names(self, reading: Reading) -> Reading:
+        """Add the names of processes of which the driver tells only the number."""
         processes = [
             process
             if process.name
             else msgspec.structs.replace(process, name=read_text(self._root / f"proc/{process.pid}/comm"))
             for process in reading.processes
         ]
-        check = self._counts.judge(reading)
-        return msgspec.structs.replace(reading, facts=facts, check=check, processes=processes)
+        return msgspec.structs.replace(reading, processes=processes)
 
 
 def read_by_command(reason: str) -> Readout:
