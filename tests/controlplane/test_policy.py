@@ -10,6 +10,7 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -214,7 +215,7 @@ def test_load_policy_is_idempotent(tmp_path: Path) -> None:
     call_command("load_policy", str(file), verbosity=0)
     assert active_version().number == 1 and active_policy().name == "hybrid-scheduler"
     file.write_text(with_lines("nme: other"))
-    with pytest.raises(CommandError, match=r"other\.yaml: line 2: nme"):
+    with translation.override("en"), pytest.raises(CommandError, match=r"other\.yaml: line 2: nme"):
         call_command("load_policy", str(file))
     with pytest.raises(CommandError, match="nowhere"):
         call_command("load_policy", str(tmp_path / "nowhere"))
