@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import msgspec
 
 from agent.protocol import CheckResult, Partition, Vendor
-from agent.vendors.base import Process, Readout, plain, to_int
-from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.base import Process, plain, to_int
+from agent.vendors.command import CommandProbe, Tool
 from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken
-from agent.vendors.conclusions import conclude
-from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
@@ -61,31 +58,6 @@ _FIRST = re.compile(r"^(\d{1,4})\s+(\S+)\s+(\S.*?)(?:\s+(v[\d.]+|N/A))?$")
 _HEAT = re.compile(r"(?:^|\s)(-?[\d.]+|N/A)\s*C\b")
 _POWER = re.compile(r"(\S+(?: W)?)\s*/\s*(\S+(?: W)?)\s*$")
 _ECC_KEYS = ("uncorrect", "double bit", "two bit", "dbe", "multiple bit")
-
-
-class CambriconProbe:
-    """Keeps identities and the last error counts, since only new errors count against a device."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._counts = ErrorCounts()
-        self._identities = Identities()
-
-    @staticmethod
-    def present(root: Path) -> bool:
-        """A loaded driver, or its tool."""
-        return any((root / mark).exists() for mark in MARKS) or tool_on_path(("cnmon",), FOLDERS) is not None
-
-    @staticmethod
-    def parse(captured: str) -> Readout:
-        """Any of cnmon's outputs; recognised by content."""
-        return conclude(Vendor.CAMBRICON, collect(captured), TABLE)
-
-    def read(self) -> Readout:
-        """Facts and readings of all devices now; raises ProbeError."""
-        capture = ask(tool_on_path(("cnmon",), FOLDERS), [[], ["info"], ["topo", "-m"]], collect)
-        readout = self._identities.keep(conclude(Vendor.CAMBRICON, capture, TABLE))
-        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:
@@ -214,3 +186,17 @@ def _uncorrectable(entries: list[Entry]) -> int | None:
         if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
     ]
     return sum(counts) if counts else None
+
+
+class CambriconProbe(CommandProbe):
+    """Live and captured output."""
+
+    tool = Tool(
+        Vendor.CAMBRICON,
+        TABLE,
+        collect,
+        names=("cnmon",),
+        questions=((), ("info",), ("topo", "-m")),
+        marks=MARKS,
+        folders=FOLDERS,
+    )

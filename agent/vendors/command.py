@@ -6,18 +6,20 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
 from agent.host.commands import run_command
 from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
-from agent.protocol import Notice
+from agent.protocol import Notice, Vendor
 from agent.vendors.base import ProbeError, Reading, Readout, with_facts
+from agent.vendors.conclusions import conclude
 from agent.vendors.error_counts import ErrorCounts
-from agent.vendors.findings import Capture, merge
+from agent.vendors.findings import Capture, Table, merge
 
 ROUND_TIMEOUT_S = 7.0
 
@@ -39,6 +41,52 @@ class Identities:
         if facts.uuid or not uuid:
             return reading
         return with_facts(reading, msgspec.structs.replace(facts, uuid=uuid))
+
+
+@dataclass(frozen=True)
+class Tool:
+    """How a vendor's devices are asked for by a command: its names, of which the first `own` are nobody else's, where
+    else it lies, files that show a loaded driver, and the questions of one look.
+    """
+
+    vendor: Vendor
+    table: Table
+    collect: Callable[[str], Capture]
+    names: tuple[str, ...]
+    questions: tuple[tuple[str, ...], ...]
+    marks: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+    own: int | None = None
+
+
+class CommandProbe:
+    """Probing by one tool; keeps identities and the last error counts, since only new errors count against a device."""
+
+    tool: ClassVar[Tool]
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._counts = ErrorCounts()
+        self._identities = Identities()
+
+    @classmethod
+    def present(cls, root: Path) -> bool:
+        """A loaded driver, or a tool of this vendor's own."""
+        tool = cls.tool
+        loaded = any((root / mark).exists() for mark in tool.marks)
+        return loaded or tool_on_path(tool.names[: tool.own], tool.folders) is not None
+
+    @classmethod
+    def parse(cls, captured: str) -> Readout:
+        """Any of the tool's outputs; recognised by content."""
+        return conclude(cls.tool.vendor, cls.tool.collect(captured), cls.tool.table)
+
+    def read(self) -> Readout:
+        """Facts and readings of all devices now; raises ProbeError."""
+        tool = self.tool
+        capture = ask(tool_on_path(tool.names, tool.folders), tool.questions, tool.collect)
+        readout = self._identities.keep(conclude(tool.vendor, capture, tool.table))
+        return complete(readout, self._root, self._counts)
 
 
 def tool_on_path(names: Sequence[str], folders: Sequence[str] = ()) -> str | None:

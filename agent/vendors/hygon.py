@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from agent.protocol import CheckResult, Vendor
 from agent.vendors import rocm
-from agent.vendors.base import Readout, plain
-from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.base import plain
+from agent.vendors.command import CommandProbe, Tool
 from agent.vendors.complaints import add_complaints, nothing_found, with_damage
-from agent.vendors.conclusions import conclude
 from agent.vendors.documents import find_json, looks_cut
-from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import COMMON_RULES, Capture, Table, merge, rule
 
 TABLE = Table(
@@ -27,7 +23,7 @@ TOOLS = ("hy-smi", "rocm-smi")
 FOLDERS = ("/opt/hyhal/bin", "/usr/local/hyhal/bin", "/opt/dtk/bin")
 MARKS = ("sys/module/hydcu", "dev/mkfd")
 QUESTIONS = (
-    [
+    (
         "--showuse",
         "--showmeminfo",
         "vram",
@@ -38,37 +34,12 @@ QUESTIONS = (
         "--showuniqueid",
         "--showproductname",
         "--json",
-    ],
-    ["--healthcheck"],
-    ["--showtoponuma"],
-    ["--showdriverversion"],
-    ["--showmemavailable"],
+    ),
+    ("--healthcheck",),
+    ("--showtoponuma",),
+    ("--showdriverversion",),
+    ("--showmemavailable",),
 )
-
-
-class HygonProbe:
-    """Live and captured output of hy-smi."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._counts = ErrorCounts()
-        self._identities = Identities()
-
-    @staticmethod
-    def present(root: Path) -> bool:
-        """A loaded driver, or hy-smi; a rocm-smi alone is AMD's."""
-        return any((root / mark).exists() for mark in MARKS) or tool_on_path(TOOLS[:1], FOLDERS) is not None
-
-    @staticmethod
-    def parse(captured: str) -> Readout:
-        """hy-smi's table, lines, CSV and JSON; recognised by content."""
-        return conclude(Vendor.HYGON, collect(captured), TABLE)
-
-    def read(self) -> Readout:
-        """Facts and readings of all devices now; raises ProbeError."""
-        capture = ask(tool_on_path(TOOLS, FOLDERS), QUESTIONS, collect)
-        readout = self._identities.keep(conclude(Vendor.HYGON, capture, TABLE))
-        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:
@@ -80,3 +51,19 @@ def collect(captured: str) -> Capture:
     lines, asides = rocm.split_asides(rocm.loose(rest), TABLE)
     capture = merge([add_complaints(merge(captures), lines, TABLE), asides])
     return nothing_found(with_damage(capture, looks_cut(rest), tool="hy-smi"), clean, tool="hy-smi")
+
+
+class HygonProbe(CommandProbe):
+    """Live and captured output."""
+
+    tool = Tool(
+        Vendor.HYGON,
+        TABLE,
+        collect,
+        names=TOOLS,
+        questions=QUESTIONS,
+        marks=MARKS,
+        folders=FOLDERS,
+        # A rocm-smi alone is AMD's.
+        own=1,
+    )

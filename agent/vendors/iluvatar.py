@@ -5,15 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from agent.protocol import CheckResult, Vendor
-from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.base import plain, to_int
+from agent.vendors.command import CommandProbe, Tool
 from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken, with_damage
-from agent.vendors.conclusions import conclude
 from agent.vendors.documents import entries_of_element, read_elements
-from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
@@ -77,31 +74,6 @@ _COLUMNS = {
     "power.limit": "power_limit",
     "gpu.current.power.limit": "power_limit",
 }
-
-
-class IluvatarProbe:
-    """Keeps identities and the last error counts, since only new errors count against a device."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._counts = ErrorCounts()
-        self._identities = Identities()
-
-    @staticmethod
-    def present(root: Path) -> bool:
-        """A loaded driver, or its tool."""
-        return any((root / mark).exists() for mark in MARKS) or tool_on_path((TOOL,), FOLDERS) is not None
-
-    @staticmethod
-    def parse(captured: str) -> Readout:
-        """Any of ixsmi's outputs; recognised by content."""
-        return conclude(Vendor.ILUVATAR, collect(captured), TABLE)
-
-    def read(self) -> Readout:
-        """Facts and readings of all devices now; raises ProbeError."""
-        capture = ask(tool_on_path((TOOL,), FOLDERS), [[], ["-q"], ["-L"], ["topo", "-m"]], collect)
-        readout = self._identities.keep(conclude(Vendor.ILUVATAR, capture, TABLE))
-        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:
@@ -255,3 +227,17 @@ def _from_row(order: int, row: dict[str | None, str], cells: list[str]) -> Findi
     texts = {name: text for name, text in row.items() if name and name != "index"}
     index = to_int(row.get("index"), low=0, high=1 << 12)
     return Finding(index=order if index is None else index, complaints=tuple(cells), **texts)  # type: ignore[arg-type]
+
+
+class IluvatarProbe(CommandProbe):
+    """Live and captured output."""
+
+    tool = Tool(
+        Vendor.ILUVATAR,
+        TABLE,
+        collect,
+        names=(TOOL,),
+        questions=((), ("-q",), ("-L",), ("topo", "-m")),
+        marks=MARKS,
+        folders=FOLDERS,
+    )

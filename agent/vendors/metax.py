@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from agent.notices import notice
 from agent.protocol import CheckResult, Vendor
-from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.base import plain, to_int
+from agent.vendors.command import CommandProbe, Tool
 from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken
-from agent.vendors.conclusions import conclude
-from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
@@ -39,7 +36,8 @@ from agent.vendors.tables import (
 TABLE = Table(
     rules=(
         rule(r"\bunavailable\b|\bnot available\s*\(|^not available$", CheckResult.FAILED, "error-state"),
-        rule(r"^(disabled|offline|dropped)$", CheckResult.FAILED, "card-dropped"),
+        rule(r"^(disabled|offline)$", CheckResult.FAILED, "error-state"),
+        rule(r"^dropped$", CheckResult.FATAL, "card-dropped"),
         *COMMON_RULES,
     ),
     good_states=frozenset({"available"}),
@@ -47,7 +45,7 @@ TABLE = Table(
 )
 TOOLS = ("mx-smi", "ht-smi")
 FOLDERS = ("/opt/mxdriver/bin", "/opt/maca/bin", "/opt/hpcc/bin")
-QUESTIONS: tuple[list[str], ...] = ([], ["-L"], ["topo", "-m"], ["--count-ecc"])
+QUESTIONS = ((), ("-L",), ("topo", "-m"), ("--count-ecc",))
 MARKS = ("dev/mxcd", "sys/module/metax")
 HEADER = (("GPU NAME", "Bus-id", "GPU-Util"), ("Temp Pwr:Usage/Cap", "Memory-Usage", "GPU-State"))
 _STARTS = re.compile(r"^\d{1,4}\s|^[^|]*\|\s*\d{1,4}\s+(?:On|Off|N/A)\b")
@@ -55,31 +53,6 @@ _LISTED = re.compile(
     r"^\s*GPU#(\d{1,4})\s+(\S+)\s+(\S*:\S*\.\S)\s*(?:(\S.*?)\s*)?(?:\(UUID:\s*([^()]+)\)\s*)?$"
 )
 _ON = re.compile(r"\s+(?:On|Off|N/A)$")
-
-
-class MetaxProbe:
-    """Keeps identities and the last error counts, since only new errors count against a device."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._counts = ErrorCounts()
-        self._identities = Identities()
-
-    @staticmethod
-    def present(root: Path) -> bool:
-        """A loaded driver, or one of its tools."""
-        return any((root / mark).exists() for mark in MARKS) or tool_on_path(TOOLS, FOLDERS) is not None
-
-    @staticmethod
-    def parse(captured: str) -> Readout:
-        """Any of mx-smi's outputs; recognised by content."""
-        return conclude(Vendor.METAX, collect(captured), TABLE)
-
-    def read(self) -> Readout:
-        """Facts and readings of all devices now; raises ProbeError."""
-        capture = ask(tool_on_path(TOOLS, FOLDERS), QUESTIONS, collect)
-        readout = self._identities.keep(conclude(Vendor.METAX, capture, TABLE))
-        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:
@@ -174,3 +147,9 @@ def _uncorrectable(entries: list[Entry]) -> int | None:
         if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
     ]
     return sum(counts) if counts else None
+
+
+class MetaxProbe(CommandProbe):
+    """Live and captured output."""
+
+    tool = Tool(Vendor.METAX, TABLE, collect, names=TOOLS, questions=QUESTIONS, marks=MARKS, folders=FOLDERS)

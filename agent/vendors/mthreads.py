@@ -5,17 +5,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 from agent.notices import notice
 from agent.protocol import CheckResult, Notice, Vendor
-from agent.vendors.base import Readout, plain, to_int
-from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.base import plain, to_int
+from agent.vendors.command import CommandProbe, Tool
 from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken, with_damage
-from agent.vendors.conclusions import conclude
 from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
-from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import (
     COMMON_RULES,
     MOST_ERRORS,
@@ -65,31 +62,6 @@ _BLOCK = re.compile(
     r"^GPU\s?(\d{1,4})?\s*:?\s*((?:[0-9a-fA-FxX*#]{1,8}:)?[0-9a-fA-FxX*#]{1,2}:[0-9a-fA-FxX*#]{1,2}\.[\dxX*#])?\s*$"
 )
 _LANES = re.compile(r"^(\d{1,2})x\s*\(\s*(\d{1,2})x\s*\)$")
-
-
-class MthreadsProbe:
-    """Keeps identities and the last error counts, since only new errors count against a device."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._counts = ErrorCounts()
-        self._identities = Identities()
-
-    @staticmethod
-    def present(root: Path) -> bool:
-        """A loaded driver, or its tool."""
-        return any((root / mark).exists() for mark in MARKS) or tool_on_path((TOOL,)) is not None
-
-    @staticmethod
-    def parse(captured: str) -> Readout:
-        """Any of the tool's outputs; recognised by content."""
-        return conclude(Vendor.MTHREADS, collect(captured), TABLE)
-
-    def read(self) -> Readout:
-        """Facts and readings of all devices now; raises ProbeError."""
-        capture = ask(tool_on_path((TOOL,)), [[], ["-q"], ["topo", "-m"]], collect)
-        readout = self._identities.keep(conclude(Vendor.MTHREADS, capture, TABLE))
-        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:
@@ -202,3 +174,16 @@ def _uncorrectable(entries: list[Entry]) -> int | None:
         if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
     ]
     return sum(counts) if counts else None
+
+
+class MthreadsProbe(CommandProbe):
+    """Live and captured output."""
+
+    tool = Tool(
+        Vendor.MTHREADS,
+        TABLE,
+        collect,
+        names=(TOOL,),
+        questions=((), ("-q",), ("topo", "-m")),
+        marks=MARKS,
+    )

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from agent.protocol import CheckResult, Vendor
-from agent.vendors.base import Readout, plain
-from agent.vendors.command import Identities, ask, complete, tool_on_path
+from agent.vendors.base import plain
+from agent.vendors.command import CommandProbe, Tool
 from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, with_damage
-from agent.vendors.conclusions import conclude
 from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
-from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.findings import COMMON_RULES, Capture, Finding, Table, known, rule
 
 TABLE = Table(
@@ -29,31 +26,6 @@ TOOL = "tt-smi"
 _CELL_ENDS = re.compile(r"[│┃|]")
 _LISTED = re.compile(r"^\s*\d{1,4}: ([0-9A-Fa-f]{8,16}) \([^()]+ - ([^()]+)\)\s*$", re.MULTILINE)
 MARKS = ("dev/tenstorrent", "sys/module/tenstorrent")
-
-
-class TenstorrentProbe:
-    """Live and captured snapshots."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._counts = ErrorCounts()
-        self._identities = Identities()
-
-    @staticmethod
-    def present(root: Path) -> bool:
-        """A loaded driver, or its tool."""
-        return any((root / mark).exists() for mark in MARKS) or tool_on_path((TOOL,)) is not None
-
-    @staticmethod
-    def parse(captured: str) -> Readout:
-        """A snapshot or a list, also with the tool's own lines around it."""
-        return conclude(Vendor.TENSTORRENT, collect(captured), TABLE)
-
-    def read(self) -> Readout:
-        """Facts and readings of all devices now; raises ProbeError."""
-        capture = ask(tool_on_path((TOOL,)), [["-s"]], collect)
-        readout = self._identities.keep(conclude(Vendor.TENSTORRENT, capture, TABLE))
-        return complete(readout, self._root, self._counts)
 
 
 def collect(captured: str) -> Capture:
@@ -138,3 +110,16 @@ def _tell_apart(findings: list[Finding]) -> tuple[Finding, ...]:
         letter = side[0] if side and side[0] in ("L", "R") else str(place)
         named.append(replace(finding, uuid=f"{serial}-{letter}") if place else finding)
     return tuple(named)
+
+
+class TenstorrentProbe(CommandProbe):
+    """Live and captured output."""
+
+    tool = Tool(
+        Vendor.TENSTORRENT,
+        TABLE,
+        collect,
+        names=(TOOL,),
+        questions=(("-s",),),
+        marks=MARKS,
+    )
