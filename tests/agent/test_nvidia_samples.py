@@ -142,7 +142,9 @@ def test_csv_keeps_the_card_that_a_line_calls_lost() -> None:
 def test_processes_by_device() -> None:
     first, second = devices("apps.csv")
     told = [(process["name"], process["memory_used_mib"]) for process in first["processes"]]
-    assert told == [("/usr/bin/python3", 1024), ("/opt/a, b/worker", None)] and first["health"] == "unknown"
+    assert (
+        told == [("/usr/bin/python3", 1024), (r"C:\jobs\a, b\worker", None)] and first["health"] == "unknown"
+    )
     assert second["processes"] == [{"pid": 31003, "name": None, "memory_used_mib": 77}]
 
 
