@@ -86,6 +86,7 @@ def _quiet_answer(environ: Environ, received_at: datetime) -> bytes | None:
         return None
     found = quiet.note(token_hash, report, at=received_at, address=client_address(request), ask=_ask)
     if found is None:
+        environ[quiet.ASKED] = True
         return None
     body = protocol.encode(quiet_reply(found, received_at=received_at))
     streams.push_soon(found.node_id, clock.to_ms(received_at), report.node, report.samples)

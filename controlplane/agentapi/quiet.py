@@ -62,6 +62,8 @@ WHERE credential.token_hash = %(token)s AND credential.revoked_at IS NULL AND co
 RETURNING contact.node_id, now.epoch, now.placements, now.slices, now.policy, now.cluster::text,
     set_config('synchronous_commit', 'off', true)
 """
+# Set in a request's environment once the statement said no: to ask again would say the same, and cost as much.
+ASKED = "headrace.quiet-asked"
 LOOK = f"SELECT now.standing FROM {standing_sql('%(node)s')}"
 
 

@@ -14,7 +14,7 @@ from controlplane.accounts.audit import client_address
 from controlplane.agentapi import bodies, limits
 from controlplane.agentapi.answers import agent_view, message
 from controlplane.agentapi.auth import hash_of, node_of
-from controlplane.agentapi.quiet import note, remember, standing_of
+from controlplane.agentapi.quiet import ASKED, note, remember, standing_of
 from controlplane.agentapi.reply import build_reply, quiet_reply
 from controlplane.base import clock
 from controlplane.base.identity import this_cluster
@@ -46,7 +46,8 @@ def report_view(request: HttpRequest) -> HttpResponse:
     report = bodies.decode(bodies.read_bytes(request, limit=bodies.REPORT_LIMIT), Report)
     limits.check_report(report)
     address = client_address(request)
-    if quiet := note(hash_of(request), report, at=received_at, address=address):
+    asked = ASKED in request.META
+    if not asked and (quiet := note(hash_of(request), report, at=received_at, address=address)):
         streams.push(quiet.node_id, clock.to_ms(received_at), report.node, report.samples)
         return message(quiet_reply(quiet, received_at=received_at))
     arrival = _Arrival(received_at, address, active_policy().health)

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agent import protocol
 from agent.protocol import Check, CheckResult, ClockSample, DeviceSample, Reply, Report
-from controlplane.agentapi import bodies, gate, quiet
+from controlplane.agentapi import bodies, gate, quiet, report
 from controlplane.alerts.models import Alert
 from controlplane.policy import active
 from controlplane.policy.service import activate
@@ -214,6 +214,14 @@ def test_the_door_leaves_everything_else_to_django(known):
     status, body = knock(known, known.make(checks=OK), HTTP_AUTHORIZATION="Bearer hrn_nobody")
     assert (status, json.loads(body)["code"]) == ("401", "node-token-invalid")
     assert knock(known, b"", PATH_INFO="/healthz", REQUEST_METHOD="GET")[0] == "200"
+
+
+def test_what_the_door_asked_django_asks_not_again(known, monkeypatch):
+    asked = []
+    monkeypatch.setattr(report, "note", lambda *arguments, **more: asked.append(1))
+    bad = [Check(device="GPU-00000000", result=CheckResult.FAILED)]
+    assert knock(known, known.make(checks=bad))[0] == "200"
+    assert asked == [] and Device.objects.get().failed_checks == 1
 
 
 def test_a_database_that_the_door_cannot_reach_is_asked_again_by_django(known, monkeypatch):
