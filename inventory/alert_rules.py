@@ -47,9 +47,9 @@ def watch(rules: Sequence[AlertRule]) -> int:
 
 
 def _watch(rule: AlertRule) -> int:
-    of_device = rule.metric.value.startswith("device-")
+    of_device = rule.metric.of_device
     kind = "device" if of_device else "node"
-    rows = _fresh(rule, of_device=of_device)
+    rows = _fresh(rule)
     limit = rule.above if rule.above is not None else rule.below
     clear = limit if rule.clear is None else rule.clear
     assert limit is not None and clear is not None, "the policy was read"
@@ -58,23 +58,24 @@ def _watch(rule: AlertRule) -> int:
     ]
     back = rows.filter(_compared(rule, "lte" if rule.above is not None else "gte", clear))
     standing = open_subjects(rule, kind)
-    ruled = _ruled(rule, of_device=of_device).filter(pk__in=standing)
+    ruled = set(_ruled(rule).filter(pk__in=standing).values_list("pk", flat=True))
     return note_breaches(
         rule,
         subject_type=kind,
         beyond={row["pk"]: _told(rule, row, limit) for row in beyond},
-        back={row["pk"] for row in back.filter(pk__in=standing)} | standing - {one.pk for one in ruled},
+        back={row["pk"] for row in back.filter(pk__in=standing)} | (standing - ruled),
     )
 
 
-def _ruled(rule: AlertRule, *, of_device: bool) -> QuerySet[Any]:
+def _ruled(rule: AlertRule) -> QuerySet[Any]:
     """What the rule speaks of at all, read lately or not."""
+    of_device = rule.metric.of_device
     rows: QuerySet[Any] = (
         Device.objects.exclude(health=DeviceHealth.MISSING) if of_device else Node.objects.all()
     )
     if rule.node_sets:
         rows = rows.filter(**{f"{'node__' if of_device else ''}node_set__name__in": rule.node_sets})
-    return rows.filter(model__in=rule.models) if rule.models and of_device else rows
+    return rows.filter(model__in=rule.models) if rule.models else rows
 
 
 def _compared(rule: AlertRule, how: str, limit: int) -> Q:
@@ -85,12 +86,13 @@ def _compared(rule: AlertRule, how: str, limit: int) -> Q:
     return Q(**{f"scaled__{how}": F(gauge.whole) * (limit * gauge.den), f"{gauge.whole}__gt": 0})
 
 
-def _fresh(rule: AlertRule, *, of_device: bool) -> Any:
+def _fresh(rule: AlertRule) -> Any:
     """Rows of what was read lately where the rule looks."""
+    of_device = rule.metric.of_device
     gauge = _GAUGES[rule.metric]
     columns = {"scaled": F(gauge.part) * gauge.num, "whole": F(gauge.whole or gauge.part)}
     rows: QuerySet[Any] = (DeviceReading if of_device else NodeReading).objects.filter(
-        at__gte=clock.now() - FRESH, pk__in=_ruled(rule, of_device=of_device)
+        at__gte=clock.now() - FRESH, pk__in=_ruled(rule)
     )
     node = "device__node__" if of_device else "node__"
     if of_device:

@@ -79,4 +79,6 @@ def _alert_contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str
             yield (*path, "clear"), _("Must not lie above the limit `above`.")
         if rule.clear is not None and rule.below is not None and rule.clear < rule.below:
             yield (*path, "clear"), _("Must not lie below the limit `below`.")
+        if rule.models and not rule.metric.of_device:
+            yield (*path, "models"), _("Only metrics of devices can be narrowed by model.")
         names.add(rule.name)

@@ -179,6 +179,11 @@ class AlertMetric(StrEnum):
     NODE_CPU = "node-cpu-percent"
     NODE_MEMORY = "node-memory-percent"
 
+    @property
+    def of_device(self) -> bool:
+        """Whether it is read of devices; else of nodes."""
+        return self.value.startswith("device-")
+
 
 class AlertSeverity(StrEnum):
     """How urgent what a rule finds is."""
