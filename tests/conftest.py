@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,14 @@ def loopback_only() -> Iterator[None]:
     patch.setattr(socket.socket, "connect_ex", guarded_ex)
     yield
     patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def no_language_left_over() -> None:
+    """A request leaves its language active in the thread (Django's middleware never puts it back): no test starts with
+    another one's."""
+    if "django.utils.translation.trans_real" in sys.modules:
+        sys.modules["django.utils.translation.trans_real"].deactivate()
 
 
 @pytest.fixture(scope="session")
