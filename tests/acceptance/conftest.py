@@ -4,17 +4,16 @@ import os
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.instance import BIN, Instance, clean_environment, own_instance, wait_until
+from bench.instance import BIN, Instance, clean_environment, own_instance
 from client.follow import FINAL
-
-PATIENCE_S = 60.0
+from tests.waiting import PATIENCE_S, eventually
 
 
 @pytest.fixture(scope="session")
@@ -95,12 +94,6 @@ def passable_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="hr-acc-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
-
-
-def eventually(
-    condition: Callable[[], object], *, within_s: float = PATIENCE_S, what: str = "what was expected"
-) -> None:
-    wait_until(condition, within_s=within_s, what=what)
 
 
 def waiting_for(gate: Path, *, then: str) -> tuple[str, str, str]:

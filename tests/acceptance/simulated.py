@@ -14,7 +14,7 @@ import msgspec
 
 from agent.simulation_spec import T4, XEON, SimNode, SimSpec
 from bench.instance import BIN, Instance, clean_environment
-from tests.acceptance.conftest import eventually
+from tests.waiting import eventually
 
 # A label of each node's own lets a test's jobs go there and nowhere else.
 LABEL = "only"

@@ -11,8 +11,9 @@ import pytest
 from bench.chaos import Storm, weather
 from bench.instance import Instance
 from client import Client
-from tests.acceptance.conftest import Hands, eventually, waiting_for
+from tests.acceptance.conftest import Hands, waiting_for
 from tests.acceptance.simulated import SimulatedNode, simulated_node
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.acceptance
 

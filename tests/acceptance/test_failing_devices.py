@@ -16,8 +16,8 @@ import pytest
 from agent.protocol import CheckResult
 from agent.simulation_spec import T4, XEON, SimFault, SimNode, SimSlice, SimSpec
 from bench.instance import Instance, clean_environment
-from tests.acceptance.conftest import eventually
 from tests.acceptance.simulated import SimulatedNode, enrolment_token
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.acceptance
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from controlplane.embedded.processes import facts_of
-from tests.acceptance.conftest import Hands, eventually, waiting_for
+from tests.acceptance.conftest import Hands, waiting_for
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.acceptance
 

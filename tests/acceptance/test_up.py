@@ -19,10 +19,11 @@ import psycopg
 import pytest
 
 from controlplane.embedded.postgres import Postgres
-from controlplane.embedded.processes import facts_of, wait_until
+from controlplane.embedded.processes import facts_of
 from controlplane.embedded.start import answers
 from controlplane.embedded.state import StateFolder
 from controlplane.embedded.valkey import free_port
+from tests.waiting import eventually
 from tools.console import ROOT
 
 pytestmark = pytest.mark.acceptance
@@ -50,10 +51,12 @@ class Instance:
         return int(json.loads((self.state.run / f"{name}.json").read_text())["pid"])
 
     def wait_up(self) -> None:
-        up = wait_until(
-            lambda: self.process.poll() is not None or "Headrace is up" in self.output, timeout_s=START_S
+        eventually(
+            lambda: self.process.poll() is not None or "Headrace is up" in self.output,
+            within_s=START_S,
+            what=lambda: self.output,
         )
-        assert up and self.process.poll() is None, self.output
+        assert self.process.poll() is None, self.output
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)
@@ -160,7 +163,7 @@ def test_this_machine_becomes_a_ready_node(state: StateFolder) -> None:
                     "SELECT name FROM inventory_node WHERE state = 'ready'"
                 ).fetchall() == [(socket.gethostname(),)]
 
-            assert wait_until(ready, timeout_s=40, poll_s=0.2), (state.logs / "agent.log").read_text()
+            eventually(ready, within_s=40, what=(state.logs / "agent.log").read_text)
 
 
 def test_dead_children_come_back(state: StateFolder) -> None:
@@ -169,9 +172,9 @@ def test_dead_children_come_back(state: StateFolder) -> None:
         for name in ("postgres", "valkey", "web", "worker-cycle"):
             before = instance.pid_of(name)
             os.kill(before, signal.SIGKILL)
-            assert wait_until(partial(restarted, instance, name, before), timeout_s=20)
+            eventually(partial(restarted, instance, name, before), within_s=20, what=name)
             assert f"{name} was ended by SIGKILL" in instance.output
-        assert wait_until(lambda: answers(f"{instance.url}/readyz"), timeout_s=30)
+        eventually(lambda: answers(f"{instance.url}/readyz"), within_s=30)
 
 
 def test_a_killed_supervisor_leaves_a_state_that_starts_again(state: StateFolder) -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from agent.fact_files import number, read_facts
 from agent.runners.usage import start_ticks
-from tests.agent.server import ControlPlane, eventually
+from tests.agent.server import ControlPlane
+from tests.waiting import eventually
 
 CLONE = Path(__file__).resolve().parents[2]
 
@@ -74,7 +75,7 @@ def end_supervisors(state: Path) -> None:
             (start.parent / "stop").touch()
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
-            eventually(lambda pid=pid: start_ticks(pid) == 0, timeout_s=40)  # type: ignore[misc]
+            eventually(lambda pid=pid: start_ticks(pid) == 0, within_s=40)  # type: ignore[misc]
 
 
 @pytest.fixture

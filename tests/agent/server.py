@@ -8,9 +8,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from agent import protocol
@@ -25,20 +24,9 @@ from agent.protocol import (
     TaskState,
     Want,
 )
+from tests.waiting import eventually
 
-T = TypeVar("T")
 TOKEN = "node-token"
-
-
-def eventually(read: Callable[[], T | None], *, timeout_s: float = 15.0, what: str = "") -> T:
-    """The first true value of `read`; fails after the deadline."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        value = read()
-        if value:
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"did not happen within {timeout_s} s: {what or read}")
 
 
 def assignment(placement: int, *command: str, **changes: Any) -> Assignment:
@@ -139,7 +127,7 @@ class ControlPlane(ThreadingHTTPServer):
         """Wait until the placement was reported in this phase."""
         return eventually(
             lambda: self.task(placement, phase),
-            timeout_s=timeout_s,
+            within_s=timeout_s,
             what=f"{placement} {phase}: {self.reports[-1:]}",
         )
 

@@ -12,7 +12,8 @@ import pytest
 
 from agent.protocol import ExitReason, TaskPhase, Want
 from tests.agent.conftest import CLONE, AgentProcess
-from tests.agent.server import ControlPlane, assignment, eventually
+from tests.agent.server import ControlPlane, assignment
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.acceptance
 PYTHON = "/usr/bin/python3"
@@ -326,7 +327,7 @@ def test_a_hanging_tool_costs_unknown_checks_and_one_process(
     (agent.folder / "hang").touch()
     report = eventually(
         lambda: next((r for r in server.reports if [c.result for c in r.checks] == ["unknown"]), None),
-        timeout_s=40,
+        within_s=40,
     )
     assert report.checks[0].device == "GPU-a" and "no answer" in report.checks[0].evidence
     facts = eventually(

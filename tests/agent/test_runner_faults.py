@@ -19,7 +19,8 @@ from agent.runners.task_files import write_private
 from agent.runners.watcher import Watcher
 from agent.task import Record, TaskKey
 from tests.agent.conftest import AgentProcess
-from tests.agent.server import ControlPlane, assignment, eventually
+from tests.agent.server import ControlPlane, assignment
+from tests.waiting import eventually
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give jobs users of their own")
 DEAD = f"pid=1\nstart_ticks=3\nboot_id={boot_id(Path('/'))}\n"

@@ -14,7 +14,8 @@ from agent.runners.simulated import exit_code, job_seconds
 from agent.simulation import SimCollector, Simulation
 from agent.simulation_facts import node_facts
 from agent.simulation_spec import SimFault, SimNode, SimSlice, SimSpec, mixed_cluster
-from tests.agent.server import ControlPlane, assignment, eventually
+from tests.agent.server import ControlPlane, assignment
+from tests.waiting import eventually
 
 NODES = {node.name: node for node in mixed_cluster().nodes}
 

@@ -19,7 +19,7 @@ from agent.host import images
 from agent.host.datasets import DatasetFolders
 from agent.host.images import read_images, size_mib, spellings
 from agent.protocol import StoredImage
-from tests.agent.server import eventually
+from tests.waiting import eventually
 
 DIGEST = "sha256:" + "1f" * 32
 
@@ -224,7 +224,7 @@ def test_a_node_tells_what_it_has_without_waiting_for_it(tmp_path: Path, tools: 
     assert collector.facts().stored_images == []
     collector.start(lambda: None)
     try:
-        eventually(lambda: collector.facts().datasets == ["laion"], timeout_s=20)
+        eventually(lambda: collector.facts().datasets == ["laion"], within_s=20)
         facts = collector.facts()
     finally:
         collector.close()

@@ -10,7 +10,8 @@ import pytest
 from agent.protocol import ExitReason, TaskPhase, Want
 from agent.runners.sysv_ipc import KINDS, owned
 from tests.agent.conftest import AgentProcess
-from tests.agent.server import ControlPlane, assignment, eventually
+from tests.agent.server import ControlPlane, assignment
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.acceptance
 TABLES = Path("/proc/sysvipc")
@@ -104,8 +105,8 @@ def test_a_job_whose_folder_is_deleted_ends_with_its_supervisor(
     supervisor = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     agent.end(signal.SIGKILL)
     shutil.rmtree(agent.state / "tasks/1-1-1")
-    eventually(lambda: not Path(f"/proc/{pid}").exists(), timeout_s=20)
-    eventually(lambda: not Path(f"/proc/{supervisor}").exists(), timeout_s=20)
+    eventually(lambda: not Path(f"/proc/{pid}").exists(), within_s=20)
+    eventually(lambda: not Path(f"/proc/{supervisor}").exists(), within_s=20)
     assert not list((agent.folder / "jobs").iterdir())
 
 

@@ -21,10 +21,11 @@ import pytest
 
 from controlplane.base import clock
 from controlplane.embedded.postgres import Postgres
-from controlplane.embedded.processes import ChildSpec, wait_until
+from controlplane.embedded.processes import ChildSpec
 from controlplane.embedded.state import CLONE, StateFolder
 from controlplane.embedded.valkey import Valkey, free_port
 from tests.services import FAST, running
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.acceptance
 PATIENCE_S = 30.0
@@ -80,9 +81,7 @@ class Site:
         spec = ChildSpec(name="web", argv=argv, env=self.env, cwd=CLONE, log=self.state.logs / "web.log")
         self.stack.enter_context(running(spec))
         client = self.stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=20))
-        assert wait_until(lambda: answers(client), timeout_s=PATIENCE_S), (
-            self.state.logs / "web.log"
-        ).read_text()
+        eventually(lambda: answers(client), within_s=PATIENCE_S, what=(self.state.logs / "web.log").read_text)
         return client
 
 
@@ -145,7 +144,7 @@ def test_without_valkey_work_goes_on_and_sign_in_is_closed(site: Any, how: signa
         else:
             processes["valkey"].wait()
             processes["valkey"] = found.start(found.valkey)
-    assert wait_until(lambda: sign_in(found).status_code == 200, timeout_s=PATIENCE_S)
+    eventually(lambda: sign_in(found).status_code == 200, within_s=PATIENCE_S)
 
 
 def stop_all(postmaster_pid: int, how: signal.Signals) -> None:
@@ -180,7 +179,7 @@ def test_a_database_that_hangs_is_no_reason_to_hang(site: Any) -> None:
         assert client.get("/healthz").status_code == 200
     finally:
         stop_all(processes["postgres"].pid, signal.SIGCONT)
-    assert wait_until(lambda: client.get("/api/v1/me").status_code == 200, timeout_s=PATIENCE_S)
+    eventually(lambda: client.get("/api/v1/me").status_code == 200, within_s=PATIENCE_S)
     assert [rename(client).status_code for _ in range(10)] == [200] * 10
 
 
@@ -214,5 +213,5 @@ def test_without_the_database_requests_say_so_and_recover(site: Any) -> None:
     assert client.get("/healthz").status_code == 200
     assert client.get("/readyz").status_code == 503
     processes["postgres"] = found.start(found.postgres)
-    assert wait_until(lambda: client.get("/api/v1/me").status_code == 200, timeout_s=PATIENCE_S)
+    eventually(lambda: client.get("/api/v1/me").status_code == 200, within_s=PATIENCE_S)
     assert [rename(client).status_code for _ in range(10)] == [200] * 10

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from controlplane.embedded.processes import wait_until
 from tests.e2e.console import Console
+from tests.waiting import eventually
 from tools.console import ROOT
 
 NODES = 2
@@ -39,8 +39,12 @@ def simulated_nodes(console: Console, folder: Path) -> Iterator[tuple[str, ...]]
         stderr=subprocess.STDOUT,
     )
     try:
-        wait_until(lambda: process.poll() is not None or len(ready(console)) == NODES, timeout_s=ENROL_S)
-        assert len(ready(console)) == NODES, (folder / "out").read_text()
+        eventually(
+            lambda: process.poll() is not None or len(ready(console)) == NODES,
+            within_s=ENROL_S,
+            what=(folder / "out").read_text,
+        )
+        assert process.poll() is None, (folder / "out").read_text()
         yield ready(console)
     finally:
         process.terminate()

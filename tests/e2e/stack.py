@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.embedded.processes import wait_until
 from controlplane.embedded.state import StateFolder
 from controlplane.embedded.valkey import free_port
+from tests.waiting import eventually
 from tools.console import ROOT
 from tools.frontend import DIST, ensure_console
 
@@ -65,10 +65,12 @@ def started(state: StateFolder, port: int) -> Iterator[Stack]:
             start_new_session=True,
         )
     try:
-        wait_until(
-            lambda: process.poll() is not None or "Headrace is up" in output.read_text(), timeout_s=START_S
+        eventually(
+            lambda: process.poll() is not None or "Headrace is up" in output.read_text(),
+            within_s=START_S,
+            what=output.read_text,
         )
-        assert process.poll() is None and "Headrace is up" in output.read_text(), output.read_text()
+        assert process.poll() is None, output.read_text()
         password = state.admin_password.read_text().strip()
         yield Stack(url=f"http://127.0.0.1:{port}", username="admin", password=password)
     finally:

@@ -22,9 +22,9 @@ from controlplane.embedded.processes import (
     session_members,
     start_child,
     tail,
-    wait_until,
 )
 from controlplane.embedded.supervisor import Supervisor
+from tests.waiting import eventually
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 PARENT = """
@@ -69,7 +69,7 @@ def started(tmp_path: Path, *argv: str) -> tuple[subprocess.Popen[bytes], Proces
 
 def test_a_session_ends_whole(tmp_path: Path) -> None:
     process, mark = started(tmp_path, sys.executable, "-c", PARENT)
-    assert wait_until(lambda: len(session_members(mark)) == 2, timeout_s=10)
+    eventually(lambda: len(session_members(mark)) == 2, within_s=10)
     assert end_session(mark, grace_s=0.2)
     process.wait()
     assert session_members(mark) == []
@@ -77,7 +77,7 @@ def test_a_session_ends_whole(tmp_path: Path) -> None:
 
 def test_grandchildren_of_a_killed_leader_are_found(tmp_path: Path) -> None:
     process, mark = started(tmp_path, sys.executable, "-c", PARENT)
-    assert wait_until(lambda: len(session_members(mark)) == 2, timeout_s=10)
+    eventually(lambda: len(session_members(mark)) == 2, within_s=10)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert len(session_members(mark)) == 1
@@ -104,7 +104,7 @@ def test_a_child_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
         facts = facts_of(pid)
         return facts is None or not facts.alive
 
-    assert wait_until(gone, timeout_s=10)
+    eventually(gone, within_s=10)
 
 
 def test_leftovers_of_a_killed_supervisor_are_ended(tmp_path: Path) -> None:
