@@ -18,6 +18,11 @@ log = structlog.get_logger(__name__)
 LOCK = 0x68697374
 AHEAD = 2
 NAME = "%Y%m%d%H"
+# Not to_regclass: this session may remember that there was none, and does not hear of others' while it waits for LOCK.
+THERE = """
+SELECT FROM pg_class
+WHERE relname = %s AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = %s::regclass)
+"""
 CHILDREN = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass"
 
 
@@ -73,8 +78,8 @@ def _make(table: str, name: str, start: datetime, *, seconds: int) -> None:
     end = start + timedelta(seconds=seconds)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-        cursor.execute("SELECT to_regclass(%s)", [name])
-        if cursor.fetchone()[0] is not None:
+        cursor.execute(THERE, [name, table])
+        if cursor.fetchone() is not None:
             return
         cursor.execute(f"CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS INCLUDING INDEXES)")
         cursor.execute(

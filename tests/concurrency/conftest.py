@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from controlplane.base import tx
+
+WAITS = (
+    "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +49,30 @@ def together(*works: Callable[[], Any]) -> list[Any]:
 @pytest.fixture
 def at_once() -> Callable[..., list[Any]]:
     return together
+
+
+@contextmanager
+def meanwhile(work: Callable[[], Any]) -> Iterator[Callable[[], None]]:
+    """Starts `work` on another connection; what is yielded returns once it waits for a lock of this transaction."""
+    results: list[Any] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+
+    def until_it_waits() -> None:
+        thread.start()
+        with connection.cursor() as cursor:
+            while thread.is_alive():
+                cursor.execute(WAITS)
+                if cursor.fetchone() == (True,):
+                    return
+        raise AssertionError(f"it did not wait: {results}")
+
+    yield until_it_waits
+    thread.join(timeout=60)
+    assert results, "it failed or hangs"

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.db import connection
 
 from agent.protocol import Check, CheckResult
 from controlplane.agentapi import quiet
@@ -19,13 +14,11 @@ from inventory import operations, probing
 from inventory.models import Node, NodeContact, NodeState
 from inventory.node_states import mark_silent
 from tests.agentapi.speaking import Agent, enrolled
+from tests.concurrency.conftest import meanwhile
 from tests.inventory.factories import device_facts, facts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OK = [Check(device="GPU-00000000", result=CheckResult.OK)]
-WAITS = (
-    "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
-)
 
 
 @pytest.fixture
@@ -36,33 +29,6 @@ def agent(valkey_url: str) -> Agent:
     for _ in range(8):
         one.report(checks=OK)
     return one
-
-
-@contextmanager
-def meanwhile(work: Callable[[], Any]) -> Iterator[Callable[[], None]]:
-    """Starts `work` on another connection; what is yielded returns once it waits for a lock of this transaction."""
-    results: list[Any] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run)
-
-    def until_it_waits() -> None:
-        thread.start()
-        with connection.cursor() as cursor:
-            while thread.is_alive():
-                cursor.execute(WAITS)
-                if cursor.fetchone() == (True,):
-                    return
-        raise AssertionError(f"it did not wait: {results}")
-
-    yield until_it_waits
-    thread.join(timeout=60)
-    assert results, "it failed or hangs"
 
 
 def away_while(agent: Agent, monkeypatch: pytest.MonkeyPatch, verdict: str) -> None:
@@ -102,7 +68,7 @@ def test_a_quiet_report_that_waited_for_the_probe_finds_the_node_silent(agent, m
 def test_a_report_that_went_the_long_way_and_waited_for_the_probe_finds_the_node_away(
     agent, monkeypatch, verdict
 ):
-    NodeContact.objects.update(said="")
+    NodeContact.objects.update(report_digest="")
     if verdict == "mark_lost":
         assert mark_silent(Node.objects.get())
     away_while(agent, monkeypatch, verdict)
@@ -128,6 +94,6 @@ def test_each_silence_makes_the_next_report_go_the_long_way(agent):
     for _ in range(2):
         NodeContact.objects.update(received_at=clock.now() - timedelta(hours=1))
         assert probing._silence_node(NodeContact.objects.select_related("node").get(), clock.now())
-        assert NodeContact.objects.get().standing == ""
+        assert NodeContact.objects.get().state_digest == ""
         agent.report(checks=OK)
         assert Node.objects.get().state == NodeState.READY
