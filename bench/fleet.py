@@ -36,8 +36,8 @@ FROM inventory_device
 """
 # What the server keeps of a report that changed nothing, for many nodes as they stand now.
 REMEMBER = """
-UPDATE inventory_nodecontact AS contact SET said = new.said, standing = now.standing
-FROM unnest(%(nodes)s::bigint[], %(said)s::text[]) AS new (node_id, said) CROSS JOIN LATERAL {standing}
+UPDATE inventory_nodecontact AS contact SET report_digest = new.digest, state_digest = now.state_digest
+FROM unnest(%(nodes)s::bigint[], %(digests)s::text[]) AS new (node_id, digest) CROSS JOIN LATERAL {state_digest}
 WHERE contact.node_id = new.node_id
 """
 
@@ -120,11 +120,11 @@ def heard_just_now() -> None:
     apps.get_model("inventory.NodeContact").objects.update(received_at=now, checks_at=now)
 
 
-def remember(nodes: Sequence[int], said: Sequence[str], *, standing: str, live: Iterable[str]) -> None:
-    """As if each node had said what `said` digests, without effect; `standing` is SQL for new.node_id."""
-    sql = REMEMBER.format(standing=standing)
+def remember(nodes: Sequence[int], digests: Sequence[str], *, state_digest: str, live: Iterable[str]) -> None:
+    """As if each node had sent the reports of these digests, without effect; `state_digest` is SQL for new.node_id."""
+    sql = REMEMBER.format(state_digest=state_digest)
     with connection.cursor() as cursor:
-        cursor.execute(sql, {"nodes": list(nodes), "said": list(said), "live": list(live)})
+        cursor.execute(sql, {"nodes": list(nodes), "digests": list(digests), "live": list(live)})
 
 
 def make_jobs(count: int, *, columns: Mapping[str, str], **values: Any) -> int:

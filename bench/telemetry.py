@@ -109,9 +109,9 @@ def _wake_up(found: Servers, orders: Orders, nodes: list[int]) -> None:
 def _settle(nodes: list[int]) -> None:
     """As after some reports of each node, which taking in 10,000 first ones here would take minutes for."""
     quiet = importlib.import_module("controlplane.agentapi.quiet")
-    said = [quiet.said_digest(Agent(node, DEVICES).report()) for node in nodes]
+    digests = [quiet.report_digest_of(Agent(node, DEVICES).report()) for node in nodes]
     fleet.heard_just_now()
-    fleet.remember(nodes, said, standing=quiet.standing_sql("new.node_id"), live=quiet.LIVE_PHASES)
+    fleet.remember(nodes, digests, state_digest=quiet.state_digest_sql("new.node_id"), live=quiet.LIVE_PHASES)
 
 
 def _send(orders: Orders) -> dict[str, Any]:

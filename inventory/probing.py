@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import ProtectedError, Q, QuerySet
 
 from controlplane.alerts.models import Alert, Severity
-from controlplane.alerts.service import clear_alert, raise_alert
+from controlplane.alerts.service import clear_alert, forget_subject, raise_alert
 from controlplane.base import clock
 from controlplane.policy.document import Health as HealthPolicy
 from inventory import device_health
@@ -79,8 +79,8 @@ def probe(policy: HealthPolicy) -> Probed:
         lost = sum(_lose_node(one.contact) for one in overdue if one.counted >= lost_after)
     unchecked = _count_missing_checks(silences, now, policy, silent_after)
     device_health.note_calm(device_health.thresholds_of(policy))
-    if UPWARD.look_around is not None:
-        UPWARD.look_around()
+    if UPWARD.reconcile is not None:
+        UPWARD.reconcile()
     if beat.pruned_at is None or now - beat.pruned_at > PRUNE_EVERY:
         _prune(now)
     return Probed(silent=silent, lost=lost, mass=mass, unchecked=unchecked)
@@ -161,7 +161,7 @@ def _unquiet(contact: NodeContact) -> bool:
     """A report that waits for the contact saw the other rows before it waited: this one it sees anew, and so it is not
     taken for one that changes nothing.
     """
-    return bool(NodeContact.objects.filter(pk=contact.pk).update(standing=""))
+    return bool(NodeContact.objects.filter(pk=contact.pk).update(state_digest=""))
 
 
 def _count_missing_checks(
@@ -199,8 +199,10 @@ def _forget_dissolved(now: datetime) -> None:
         parent__isnull=False, health=DeviceHealth.MISSING, health_since__lt=now - KEEP_SPANS
     )
     for device in gone.order_by("pk"):
-        with suppress(ProtectedError):
+        slice_id = device.pk
+        with suppress(ProtectedError), transaction.atomic():
             device.delete()
+            forget_subject("device", [slice_id])
 
 
 def _clear_old_claims(now: datetime) -> None:

@@ -23,14 +23,14 @@ class Upward:
 
     `booked` sums the bookings of devices, leaving out those without;
     `declare_lost` gives up the placements of a lost node; `raise_epoch` makes a node's plan newer than the given epoch;
-    `look_around` moves jobs off what failed or is being emptied, and lets them onto devices again that are back in
+    `reconcile` moves jobs off what failed or is being emptied, and lets them onto devices again that are back in
     service;
     `device_bookings` and `node_bookings` tell what a user may see of bookings and placements.
     """
 
     booked: Callable[[Sequence[int]], Mapping[int, Booked]] | None = None
     declare_lost: Callable[[int], object] | None = None
-    look_around: Callable[[], object] | None = None
+    reconcile: Callable[[], object] | None = None
     raise_epoch: Callable[[int, int], None] | None = None
     device_bookings: Callable[[Collection[int], User], Mapping[int, Mapping[str, Any]]] | None = None
     node_bookings: Callable[[int, User], Mapping[str, Any]] | None = None

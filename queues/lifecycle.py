@@ -116,15 +116,15 @@ def cancel(job: Job, *, actor: str) -> bool:
     return _move(job, Next.CANCELLED, changes, Cause("cancelled", now, actor=actor))
 
 
-def kept_off() -> set[int]:
+def excluded_devices() -> set[int]:
     """The devices that some waiting job may not have, because they failed under it."""
-    found = _kept_off_some().values_list("excluded_devices", flat=True)
+    found = _with_exclusions().values_list("excluded_devices", flat=True)
     return {device for devices in found for device in devices}
 
 
-def readmit(device_ids: Collection[int]) -> int:
+def lift_exclusions(device_ids: Collection[int]) -> int:
     """Devices that failed under jobs are in service again: those of the jobs that still wait may have them."""
-    kept = _kept_off_some().values_list("pk", "excluded_devices") if device_ids else ()
+    kept = _with_exclusions().values_list("pk", "excluded_devices") if device_ids else ()
     affected = [job for job, devices in kept if not set(devices).isdisjoint(device_ids)]
     if not affected:
         return 0
@@ -138,7 +138,7 @@ def readmit(device_ids: Collection[int]) -> int:
     return len(jobs)
 
 
-def _kept_off_some() -> QuerySet[Job]:
+def _with_exclusions() -> QuerySet[Job]:
     return Job.objects.filter(status=JobStatus.PENDING).exclude(excluded_devices=[])
 
 

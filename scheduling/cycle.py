@@ -22,7 +22,7 @@ from scheduling.expected import expected_jobs
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
 from scheduling.pauses import cluster_is_paused
-from scheduling.policy_bridge import CyclePolicy, current_policy
+from scheduling.policy_bridge import current_policy
 from scheduling.pulses import note_look
 from scheduling.reasons import store_reasons
 from scheduling.recordings import Recorder
@@ -65,7 +65,7 @@ class Worker:
     def warm(self) -> None:
         """Read the cluster for the first time."""
         if self.snapshot.whole_at_ms is None:
-            self.snapshot.refresh(now_ms=clock.now_ms(), whole_every_ms=refresh_ms(current_policy()))
+            self.snapshot.refresh(now_ms=clock.now_ms(), whole_every_ms=current_policy().refresh_ms)
 
     def cache_use(self) -> CacheUse:
         """Since this process began."""
@@ -185,7 +185,7 @@ def _plan(
     """The plan for these jobs, with all it was made from."""
     now_ms, seed, policy = clock.now_ms(), context.lease.token, context.policy
     with worker.snapshot.lock:
-        state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=refresh_ms(policy))
+        state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=policy.refresh_ms)
         locks.renew(context.lease, ttl_s=LEASE_TTL_S)
         made = worker.session.plan(
             state, jobs, policy.engine, now_ms=now_ms, seed=seed, expected=expected, limit=BATCH
@@ -201,11 +201,6 @@ def _plan(
         limit=BATCH,
         plan=made,
     )
-
-
-def refresh_ms(policy: CyclePolicy) -> int:
-    """How often everything is read again."""
-    return policy.document.cycle.node_state_refresh_s * 1000
 
 
 def _apply(found: Plan, context: Applying, worker: Worker, tally: Tally) -> None:

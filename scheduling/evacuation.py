@@ -46,9 +46,9 @@ class _Move:
     details: Callable[[Placement], dict[str, Any]]
 
 
-def look_around() -> int:
-    """All that is to do; the number of placements that were told to stop."""
-    readmit_jobs()
+def reconcile() -> int:
+    """Bring placements in line with their devices and nodes; how many of them were told to stop."""
+    lift_exclusions()
     stopped = move_off_failed_devices() + move_off_drained_nodes()
     patience_s = active_policy().health.lost_after_s
     give_up_unstoppable(ENDINGS, before=clock.now() - timedelta(seconds=patience_s))
@@ -58,12 +58,12 @@ def look_around() -> int:
     return stopped
 
 
-def readmit_jobs() -> int:
+def lift_exclusions() -> int:
     """Let waiting jobs have devices again that failed under them and are back in service; how many jobs."""
     serving = Q(fatal=False, health__in=TAKES_JOBS)
     whole = Q(parent=None) | Q(parent__fatal=False, parent__health__in=TAKES_JOBS)
-    back = Device.objects.filter(serving, whole, pk__in=lifecycle.kept_off())
-    return lifecycle.readmit(set(back.values_list("pk", flat=True)))
+    back = Device.objects.filter(serving, whole, pk__in=lifecycle.excluded_devices())
+    return lifecycle.lift_exclusions(set(back.values_list("pk", flat=True)))
 
 
 def move_off_failed_devices() -> int:

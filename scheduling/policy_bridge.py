@@ -23,6 +23,11 @@ class CyclePolicy:
     number: int
     document: PolicyDocument
 
+    @property
+    def refresh_ms(self) -> int:
+        """How often the whole state is read again."""
+        return self.document.cycle.node_state_refresh_s * 1000
+
 
 def engine_policy(
     document: PolicyDocument, queues: tuple[QueueInfo, ...], *, at: datetime | None

@@ -9,7 +9,7 @@ from django.db.models import Sum
 
 from inventory.wiring import UPWARD, Booked
 from scheduling.backends.agent import raise_epoch
-from scheduling.evacuation import look_around
+from scheduling.evacuation import reconcile
 from scheduling.losses import declare_lost
 from scheduling.models import Slice
 from scheduling.selectors.bookings import device_bookings, node_bookings
@@ -19,7 +19,7 @@ def connect() -> None:
     """Called once per process."""
     UPWARD.booked = booked
     UPWARD.declare_lost = declare_lost
-    UPWARD.look_around = look_around
+    UPWARD.reconcile = reconcile
     UPWARD.raise_epoch = raise_epoch
     UPWARD.device_bookings = device_bookings
     UPWARD.node_bookings = node_bookings

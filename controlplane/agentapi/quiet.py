@@ -1,8 +1,9 @@
 """Reports that say nothing new, which nearly all do: one statement notes the contact, and proves that nothing changed.
 
-A report is quiet when it says what the last one said (`said`: tasks, checks, digest of the facts) and when all that it
-could have an effect on stands as it did when that one, taken in fully, had none (`standing`: the rows of node,
-devices, placements, policy). Taking it in again would change nothing. Whatever is not proven goes the long way.
+A report is quiet when it says what the last one said (`report_digest`: tasks, checks, digest of the facts) and when
+all that it could have an effect on stands as it did when that one, taken in fully, had none (`state_digest`: the rows
+of node, devices, placements, policy). Taking it in again would change nothing. Whatever is not proven goes the long
+way.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ Row = tuple[Any, ...]
 Ask = Callable[[str, Mapping[str, Any]], Row | None]
 
 
-def standing_sql(node: str) -> str:
-    """A row of what the answer is made from and `standing`, the digest of all that a report could have an effect on;
-    `node` is SQL for the node's id. Whole rows: a column that is added one day is looked at without being named here.
-    The times and numbers of contacts are no part of it, nor are readings.
+def state_digest_sql(node: str) -> str:
+    """A row of what the answer is made from and `state_digest`, the digest of all that a report could have an effect
+    on; `node` is SQL for the node's id. Whole rows: a column that is added one day is looked at without being named
+    here. The times and numbers of contacts are no part of it, nor are readings.
     """
     return f"""
 (SELECT seen.*, policy.id AS policy, cluster.uid AS cluster, md5(concat_ws(chr(31), seen.*, policy.id, cluster.uid,
     (SELECT concat_ws(chr(31), state, state_reason, state_before_silence, simulated, facts_digest, facts_at)
      FROM inventory_node WHERE id = {node}),
     (SELECT string_agg(device::text, chr(31) ORDER BY device.id) FROM inventory_device AS device
-     WHERE device.node_id = {node}))) AS standing
+     WHERE device.node_id = {node}))) AS state_digest
  FROM ({fingerprint_sql(node)}) AS seen (epoch, placements, slices)
  LEFT JOIN (SELECT id FROM policy_policyversion WHERE active) AS policy ON true
  LEFT JOIN (SELECT uid FROM base_cluster) AS cluster ON true) AS now
@@ -55,16 +56,17 @@ SET received_at = %(at)s::timestamptz, address = %(address)s::inet, seq = %(seq)
     clock_offset_us = CASE WHEN %(timed)s::boolean THEN %(offset)s::bigint ELSE contact.clock_offset_us END,
     clock_uncertainty_us =
         CASE WHEN %(timed)s::boolean THEN %(uncertainty)s::bigint ELSE contact.clock_uncertainty_us END
-FROM inventory_nodecredential AS credential CROSS JOIN LATERAL {standing_sql("credential.node_id")}
+FROM inventory_nodecredential AS credential CROSS JOIN LATERAL {state_digest_sql("credential.node_id")}
 WHERE credential.token_hash = %(token)s AND credential.revoked_at IS NULL AND contact.node_id = credential.node_id
   AND contact.boot_id = %(boot)s AND contact.seq < %(seq)s AND contact.late_seq IS NULL AND contact.epoch = %(epoch)s
-  AND NOT contact.clock_alarm AND contact.said = %(said)s AND contact.standing = now.standing
+  AND NOT contact.clock_alarm AND contact.report_digest = %(report_digest)s
+  AND contact.state_digest = now.state_digest
 RETURNING contact.node_id, now.epoch, now.placements, now.slices, now.policy, now.cluster::text,
     set_config('synchronous_commit', 'off', true)
 """
 # Set in a request's environment once the statement said no: to ask again would say the same, and cost as much.
 ASKED = "headrace.quiet-asked"
-LOOK = f"SELECT now.standing FROM {standing_sql('%(node)s')}"
+LOOK = f"SELECT now.state_digest FROM {state_digest_sql('%(node)s')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def note(
     return Quiet(node_id, (epoch, placements, slices), cluster_id, health)
 
 
-def standing_of(node_id: int) -> str:
+def state_digest_of(node_id: int) -> str:
     """A digest of all that a report of this node could have an effect on."""
     row = ask_as_django(LOOK, {"node": node_id, "live": list(LIVE_PHASES)})
     assert row is not None
@@ -124,10 +126,12 @@ def remember(contact: NodeContact, report: Report, *, before: str) -> None:
     """After a report was taken in, in its transaction: if it changed nothing, the next one like it is quiet. `before`
     is what stood before anything of it had an effect, its having come included.
     """
-    standing = standing_of(contact.node_id)
-    said = said_digest(report)
-    if standing == before and (contact.said, contact.standing) != (said, standing):
-        NodeContact.objects.filter(pk=contact.pk).update(said=said, standing=standing)
+    state_digest = state_digest_of(contact.node_id)
+    report_digest = report_digest_of(report)
+    digests = {"report_digest": report_digest, "state_digest": state_digest}
+    known = (contact.report_digest, contact.state_digest) == (report_digest, state_digest)
+    if state_digest == before and not known:
+        NodeContact.objects.filter(pk=contact.pk).update(**digests)
 
 
 def _columns(report: Report) -> dict[str, Any]:
@@ -136,7 +140,7 @@ def _columns(report: Report) -> dict[str, Any]:
         "boot": report.boot_id,
         "seq": report.seq,
         "epoch": report.epoch,
-        "said": said_digest(report),
+        "report_digest": report_digest_of(report),
         "checked": bool(report.checks),
         "timed": clock is not None,
         "offset": clock and plausible.CLOCK_US.clean(clock.offset_us),
@@ -154,7 +158,7 @@ def _alarming(report: Report, *, limit_us: int) -> bool:
     return known and judge(offset_us or 0, uncertainty_us or 0, limit_us=limit_us, alarm=False)
 
 
-def said_digest(report: Report) -> str:
+def report_digest_of(report: Report) -> str:
     """What a task uses and has written so far changes with every report, and has an effect only at its end."""
     lasting = [
         task

@@ -14,7 +14,7 @@ from controlplane.accounts.audit import client_address
 from controlplane.agentapi import bodies, limits
 from controlplane.agentapi.answers import agent_view, message
 from controlplane.agentapi.auth import hash_of, node_of
-from controlplane.agentapi.quiet import ASKED, note, remember, standing_of
+from controlplane.agentapi.quiet import ASKED, note, remember, state_digest_of
 from controlplane.agentapi.reply import build_reply, quiet_reply
 from controlplane.base import clock
 from controlplane.base.identity import this_cluster
@@ -94,7 +94,7 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
             _note_epoch(contact, report)
         if node.state == NodeState.QUARANTINED or boot is Boot.DUPLICATE:
             return node
-        before = "" if repeated else standing_of(node.pk)
+        before = "" if repeated else state_digest_of(node.pk)
         if not repeated:
             _take_in(node, report, arrival.health)
         if node.facts_at is not None:

@@ -89,8 +89,8 @@ class EnrolmentToken(models.Model):
 
 class NodeContact(models.Model):
     """Last contact of a node by the server's clock; written on every report. `epoch` is what the agent last obeyed,
-    `late_seq` the number of a report far below `seq` that nothing followed yet. `said` and `standing` are digests of
-    what the last report said that changed nothing, and of all that it could have changed.
+    `late_seq` the number of a report far below `seq` that nothing followed yet. `report_digest` and `state_digest`
+    are digests of what the last report said that changed nothing, and of all that it could have changed.
     """
 
     node = models.OneToOneField(Node, on_delete=models.CASCADE, primary_key=True, related_name="contact")
@@ -104,8 +104,8 @@ class NodeContact(models.Model):
     clock_offset_us = models.BigIntegerField(null=True)
     clock_uncertainty_us = models.BigIntegerField(null=True)
     clock_alarm = models.BooleanField(default=False)
-    said = models.CharField(max_length=64, blank=True)
-    standing = models.CharField(max_length=32, blank=True)
+    report_digest = models.CharField(max_length=64, blank=True)
+    state_digest = models.CharField(max_length=32, blank=True)
 
 
 class RetiredBoot(models.Model):

@@ -35,8 +35,7 @@ def live_view(*, pending: bool = True) -> Live:
     now_ms = clock.now_ms()
     policy = current_policy()
     jobs = tuple(job for job, _shape in load_pending(_SERVER.requests)) if pending else ()
-    refresh_ms = policy.document.cycle.node_state_refresh_s * 1000
-    state = _SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=refresh_ms)
+    state = _SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=policy.refresh_ms)
     return Live(state, policy, jobs, now_ms, stopped_queues() if pending else {})
 
 

@@ -47,13 +47,13 @@ def agent(valkey_url: str) -> Agent:
 def long_way(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Counts the reports that were not quiet."""
     taken: list[int] = []
-    usual = quiet.standing_of
+    usual = quiet.state_digest_of
 
     def counted(node_id: int) -> str:
         taken.append(node_id)
         return usual(node_id)
 
-    monkeypatch.setattr("controlplane.agentapi.report.standing_of", counted)
+    monkeypatch.setattr("controlplane.agentapi.report.state_digest_of", counted)
     return taken
 
 

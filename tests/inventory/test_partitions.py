@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from agent.protocol import Check, CheckResult, Partition, Vendor
-from controlplane.alerts.models import Alert
+from controlplane.alerts.models import Alert, Severity
+from controlplane.alerts.service import raise_alert
 from controlplane.base import clock
 from inventory import device_health, probing
 from inventory.device_facts import SLICE_WORD, SLICE_WORDS
@@ -124,8 +125,10 @@ def test_slices_that_nobody_holds_go_without_an_alert_and_their_rows_a_day_later
     assert healths(node) == ["healthy", "missing", "missing", "healthy"]
     assert not Alert.objects.filter(code="device-missing").exists()
     Device.objects.filter(pk=first.pk).update(health_since=clock.now() - timedelta(days=2))
+    raise_alert("device-overbooked", Severity.WARNING, subject_type="device", subject_id=first.pk)
     probing._forget_dissolved(clock.now())
     assert healths(node) == ["healthy", "missing", "healthy"]
+    assert not Alert.objects.filter(cleared_at=None).exists()
 
 
 def test_a_slice_that_somebody_holds_is_missed(monkeypatch):

@@ -20,7 +20,7 @@ from queues.models import ExitClass, Job, JobEvent, JobStatus
 from scheduling import evacuation
 from scheduling.backends.agent import desired_set
 from scheduling.bookings import locked_live
-from scheduling.evacuation import look_around, move_off_failed_devices, tell_of_missing
+from scheduling.evacuation import move_off_failed_devices, reconcile, tell_of_missing
 from scheduling.losses import declare_lost
 from scheduling.models import CoreBooking, Phase, Placement, Slice
 from scheduling.operations import cancel_job
@@ -108,7 +108,7 @@ def test_failures_that_only_counted_let_running_jobs_finish(user, node):
     job, placement, device = running(user, node)
     check(device, CheckResult.FAILED, times=3)
     device.refresh_from_db()
-    assert device.health == DeviceHealth.QUARANTINED and look_around() == 0
+    assert device.health == DeviceHealth.QUARANTINED and reconcile() == 0
     make.report(node, make.ended(placement))
     job.refresh_from_db()
     assert job.status == JobStatus.SUCCEEDED
@@ -120,7 +120,7 @@ def test_failures_that_only_counted_let_running_jobs_finish(user, node):
 def test_missing_readings_do_not_touch_running_jobs(user, node):
     _job, placement, device = running(user, node)
     check(device, CheckResult.UNKNOWN, times=4)
-    assert look_around() == 0
+    assert reconcile() == 0
     placement.refresh_from_db()
     assert placement.phase == Phase.RUNNING
 
@@ -147,12 +147,12 @@ def test_a_process_that_its_device_holds_for_ever_does_not_hold_the_job(user, no
     job, placement, device = running(user, node)
     with time_machine.travel(clock.now(), tick=False) as now:
         check(device, CheckResult.FATAL)
-        look_around()
+        reconcile()
         now.shift(timedelta(seconds=179))
-        look_around()
+        reconcile()
         assert Job.objects.get().attempt == 1
         now.shift(timedelta(seconds=1))
-        look_around()
+        reconcile()
     job.refresh_from_db()
     placement.refresh_from_db()
     assert (placement.phase, job.status, job.attempt) == (Phase.LOST, JobStatus.PENDING, 2)
@@ -183,12 +183,12 @@ def test_a_job_whose_node_is_lost_as_well_does_not_go_back_to_that_device(user, 
 def test_a_person_who_releases_the_device_lets_the_job_have_it_again(user, node):
     job, device = waiting_for_its_failed_device(user, node)
     check(device, CheckResult.OK, times=5)
-    look_around()
+    reconcile()
     make.run_cycle()
     assert Job.objects.get().status == JobStatus.PENDING
     device.refresh_from_db()
     release_device(device, reason="new cable", actor="op")
-    look_around()
+    reconcile()
     make.run_cycle()
     job.refresh_from_db()
     assert (job.status, job.excluded_devices) == (JobStatus.STARTING, [])
@@ -197,7 +197,7 @@ def test_a_person_who_releases_the_device_lets_the_job_have_it_again(user, node)
 def test_good_checks_that_release_the_device_let_the_job_have_it_again(user, node):
     job, device = waiting_for_its_failed_device(user, node)
     check(device, CheckResult.OK, times=5, thresholds=Thresholds(auto_release=True))
-    look_around()
+    reconcile()
     make.run_cycle()
     job.refresh_from_db()
     assert (job.status, job.excluded_devices) == (JobStatus.STARTING, [])
@@ -207,10 +207,10 @@ def test_a_slice_is_back_in_service_when_its_whole_device_is(user, node):
     _job, device = waiting_for_its_failed_device(user, node)
     part = make.make_device(node, index=5, parent=device)
     Job.objects.update(excluded_devices=[part.pk])
-    look_around()
+    reconcile()
     assert Job.objects.get().excluded_devices == [part.pk]
     Device.objects.filter(pk=device.pk).update(health=DeviceHealth.SUSPECT, fatal=False)
-    look_around()
+    reconcile()
     assert Job.objects.get().excluded_devices == []
 
 
@@ -218,7 +218,7 @@ def test_a_device_that_is_no_longer_reported_frees_nothing_and_is_told_once(user
     job, placement, device = running(user, node)
     Device.objects.filter(pk=device.pk).update(health=DeviceHealth.MISSING)
     for _ in range(2):
-        assert look_around() == 0
+        assert reconcile() == 0
     placement.refresh_from_db()
     assert placement.phase == Phase.RUNNING and Slice.objects.get().device_id == device.pk
     assert told(job).count("device-missing") == 1
@@ -238,15 +238,15 @@ def test_a_missing_device_that_its_agent_calls_lost_is_one_that_failed(user, nod
     _job, _placement, device = running(user, node)
     Device.objects.filter(pk=device.pk).update(health=DeviceHealth.MISSING, health_before_missing="healthy")
     check(device, CheckResult.FATAL)
-    assert look_around() == 1
+    assert reconcile() == 1
 
 
 def test_a_device_that_shrank_below_its_bookings_is_told_once_and_takes_no_more(user, node):
     """C37: less capacity than is booked is no negative number, and nothing more is placed."""
     job, _placement, device = running(user, node)
     Device.objects.update(memory_total_mib=1024)
-    look_around()
-    look_around()
+    reconcile()
+    reconcile()
     assert told(job).count("device-shrank") == 1
     assert "only 1024 MiB" in event_text(JobEvent.objects.get(code="device-shrank"))
     alert = Alert.objects.get(code="device-overbooked", cleared_at=None)
@@ -255,18 +255,18 @@ def test_a_device_that_shrank_below_its_bookings_is_told_once_and_takes_no_more(
     make.run_cycle()
     assert Slice.objects.count() == 1
     Device.objects.update(memory_total_mib=40960)
-    look_around()
+    reconcile()
     assert not Alert.objects.filter(code="device-overbooked", cleared_at=None).exists()
 
 
 def test_an_emptied_node_is_in_maintenance_once_nothing_runs_there(user, node):
     job, placement, _device = running(user, node)
     change_node_state(node, "drain", reason="fans")
-    look_around()
+    reconcile()
     node.refresh_from_db()
     assert node.state == NodeState.DRAINING
     make.report(node, make.ended(placement))
-    look_around()
+    reconcile()
     node.refresh_from_db()
     assert (node.state, node.state_reason) == (NodeState.MAINTENANCE, "fans")
     job.refresh_from_db()
@@ -278,11 +278,11 @@ def test_what_still_runs_at_the_deadline_is_moved(user, node):
     with time_machine.travel(clock.now(), tick=False) as now:
         deadline = clock.now() + timedelta(hours=1)
         change_node_state(node, "drain", reason="fans", drain_deadline=deadline)
-        assert look_around() == 0
+        assert reconcile() == 0
         now.shift(timedelta(hours=1))
-        assert look_around() == 1
+        assert reconcile() == 1
         make.report(node, make.ended(placement, **STOPPED))
-        assert look_around() == 0
+        assert reconcile() == 0
     node.refresh_from_db()
     job.refresh_from_db()
     assert (node.state, node.drain_deadline) == (NodeState.MAINTENANCE, None)
@@ -295,7 +295,7 @@ def test_a_job_that_was_cancelled_is_left_to_its_end(user, node):
     job, placement, device = running(user, node)
     cancel_job(job.pk, actor="ada")
     check(device, CheckResult.FATAL)
-    assert look_around() == 0
+    assert reconcile() == 0
     make.report(node, make.task(placement, TaskPhase.STOPPING))
     assert "device-failing" not in told(job)
 
@@ -319,10 +319,10 @@ def test_what_a_failed_device_holds_for_ever_gives_back_what_it_booked(user, nod
         make.report(node, make.task(placement, TaskPhase.STOPPING))
         check(device, CheckResult.FATAL)
         now.shift(timedelta(seconds=179))
-        look_around()
+        reconcile()
         assert Slice.objects.exists() and CoreBooking.objects.exists()
         now.shift(timedelta(seconds=1))
-        look_around()
+        reconcile()
     placement.refresh_from_db()
     job.refresh_from_db()
     assert not Slice.objects.exists() and not CoreBooking.objects.exists()
@@ -336,7 +336,7 @@ def test_a_cancelled_job_that_stops_slowly_on_a_good_device_keeps_what_it_holds(
         cancel_job(job.pk, actor="ada")
         make.report(node, make.task(placement, TaskPhase.STOPPING))
         now.shift(timedelta(hours=1))
-        look_around()
+        reconcile()
     assert Slice.objects.count() == 1
 
 
@@ -360,7 +360,7 @@ def test_an_attempt_that_was_placed_elsewhere_meanwhile_runs_on(user, node, monk
 def test_owners_are_told_by_a_bounded_number_of_queries(user, node, django_assert_num_queries):
     parts = [running(user, node)[2] for _ in range(2)]
     Device.objects.update(health=DeviceHealth.MISSING)
-    look_around()
+    reconcile()
     assert JobEvent.objects.filter(code="device-missing").count() == len(parts)
     # Slices, savepoint, jobs, events, savepoint.
     with django_assert_num_queries(5):
