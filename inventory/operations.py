@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -66,15 +66,22 @@ def finish_drains(*, busy: QuerySet[Any, Any]) -> int:
     return finished
 
 
-def label_node(node: Node, labels: Mapping[str, str]) -> Node:
-    """Sets the labels that operators give a node, all of them; they stand over those that its agent reports."""
+def label_node(
+    node: Node, labels: Mapping[str, str], *, check: Callable[[Mapping[str, str]], object] | None = None
+) -> Mapping[str, str]:
+    """Sets the labels that operators give a node, all of them; they stand over those that its agent reports. Returns
+    those before, with which `check` is called first, while nobody else can change them: what it raises stops this.
+    """
     with transaction.atomic():
         locked = _locked_node(node)
+        if check is not None:
+            check(locked.own_labels)
         effective = effective_labels(locked.facts.get("agent_labels", {}), labels)
         if (locked.own_labels, locked.labels) != (labels, effective):
             Node.objects.filter(pk=node.pk).update(own_labels=dict(labels), labels=effective)
             node_changed(node.pk)
-    return locked
+    before: Mapping[str, str] = locked.own_labels
+    return before
 
 
 def release_node(node: Node, *, reason: str) -> Node:

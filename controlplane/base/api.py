@@ -31,7 +31,7 @@ from controlplane.base.strict import (
 )
 
 __all__ = [
-    "PAGE_PARAMETERS", "CursorPages", "LinesField", "SecretField", "StrictJSONParser", "StrictSerializer",
+    "IF_MATCH", "PAGE_PARAMETERS", "CursorPages", "LinesField", "SecretField", "StrictJSONParser", "StrictSerializer",
     "check_if_match", "etag_of", "not_modified", "page", "page_of", "read_body", "read_query", "with_etag",
 ]  # fmt: skip
 
@@ -39,6 +39,9 @@ CURSOR = re.compile(r"[A-Za-z0-9+/=_-]*")
 SerializerT = TypeVar("SerializerT", bound=Serializer)
 DEFAULT_LIMIT, LARGEST_LIMIT = 50, 500
 _CURSOR = _("This cursor is not valid. Start without one.")
+IF_MATCH = OpenApiParameter(
+    "If-Match", str, OpenApiParameter.HEADER, description="412 when this is no longer the version."
+)
 PAGE_PARAMETERS = [
     OpenApiParameter(
         "limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT, "default": DEFAULT_LIMIT}

@@ -40,6 +40,7 @@ function oneMachine([kind, id, part]: [string, number, string | undefined], meth
   if (part === "readings") return ok(readingsAnswer(kind, id, url.searchParams.get("from")));
   if (part === "events") return ok(eventsAnswer(url.searchParams.get("cursor")));
   if (part === "fits") return ok(FITS);
+  if (part === "labels" && method === "GET") return ok({ labels: nodeAnswer(id)?.own_labels ?? {} });
   if (part !== undefined && method === "GET") return missing(url);
   const found = kind === "nodes" ? nodeAnswer(id) : deviceAnswer(id);
   return found ? ok(found) : missing(url);

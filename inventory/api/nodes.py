@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -16,10 +17,20 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts import audit
-from controlplane.accounts.permissions import Action, permission_for, require
+from controlplane.accounts.permissions import Action, permission_for, permissions_by_method, require
 from controlplane.accounts.scoping import signed_in
 from controlplane.base import clock
-from controlplane.base.api import PAGE_PARAMETERS, CursorPages, page_of, read_body, read_query
+from controlplane.base.api import (
+    IF_MATCH,
+    PAGE_PARAMETERS,
+    CursorPages,
+    check_if_match,
+    etag_of,
+    page_of,
+    read_body,
+    read_query,
+    with_etag,
+)
 from controlplane.base.problems import Fault, invalid, not_found
 from inventory import operations
 from inventory.api.serializers import (
@@ -30,6 +41,7 @@ from inventory.api.serializers import (
     NodeQuerySerializer,
     NodeSerializer,
     NodeSummarySerializer,
+    OwnLabelsSerializer,
     ReasonSerializer,
 )
 from inventory.authority import pinned
@@ -135,19 +147,35 @@ def node_operation_view(operation: str) -> type[APIView]:
 
 
 class NodeLabelsView(APIView):
-    """The labels that operators give a node."""
+    """The labels that operators give a node. With If-Match they replace those that the editor has seen, or none."""
 
-    permission_classes = [permission_for(Action.NODE_OPERATE)]
+    permission_classes = [permissions_by_method(GET=Action.NODE_READ, PUT=Action.NODE_OPERATE)]
 
-    @extend_schema(operation_id="node_labels", request=LabelsSerializer, responses=NodeSummarySerializer)
+    @extend_schema(operation_id="node_labels", responses=OwnLabelsSerializer)
+    def get(self, request: Request, node_id: int) -> Response:
+        labels = _found(node_id).own_labels
+        return with_etag(Response(OwnLabelsSerializer({"labels": labels}).data), _labels_etag(labels))
+
+    @extend_schema(
+        operation_id="node_labels_set",
+        parameters=[IF_MATCH],
+        request=LabelsSerializer,
+        responses=NodeSummarySerializer,
+    )
     def put(self, request: Request, node_id: int) -> Response:
         body = read_body(request, LabelsSerializer)
-        node = _found(node_id)
+        node, labels = _found(node_id), body["labels"]
         with transaction.atomic():
-            operations.label_node(node, body["labels"])
-            details = {"before": node.own_labels, "after": body["labels"], "reason": body["reason"]}
+            before = operations.label_node(
+                node, labels, check=lambda seen: check_if_match(request, _labels_etag(seen))
+            )
+            details = {"before": before, "after": labels, "reason": body["reason"]}
             audit.record(request, "node-labels", target=node, details={"name": node.name, **details})
-        return _summary(node_id)
+        return with_etag(_summary(node_id), _labels_etag(labels))
+
+
+def _labels_etag(labels: Mapping[str, str]) -> str:
+    return etag_of(json.dumps(labels, sort_keys=True))
 
 
 class EnrolmentTokensView(APIView):

@@ -15,10 +15,10 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for
 from controlplane.base import clock
-from controlplane.base.api import StrictSerializer, read_query
+from controlplane.base.api import LARGEST_LIMIT, StrictSerializer, read_query
 from controlplane.base.problems import Fault, invalid, not_found
 from controlplane.policy.active import active_policy
-from inventory.history.groups import group_totals, groups_of
+from inventory.history.groups import Groups, group_totals
 from inventory.history.metrics import DEVICE, GROUP, NODE, Grain, Subject
 from inventory.history.reading import LONGEST, MOST_POINTS, Span, Window, chart, choose
 from inventory.models import Device, Node
@@ -52,6 +52,8 @@ _GROUP_FIELDS = {
 ReadingsQuerySerializer = type(
     "ReadingsQuerySerializer", (StrictSerializer,), {**_span_fields(GROUP.metrics), **_GROUP_FIELDS}
 )
+_LIMIT = serializers.IntegerField(min_value=1, max_value=LARGEST_LIMIT, default=LARGEST_LIMIT)
+GroupsQuerySerializer = type("GroupsQuerySerializer", (ReadingsQuerySerializer,), {"limit": _LIMIT})
 
 
 class SeriesSerializer(serializers.Serializer):
@@ -105,6 +107,13 @@ class GroupReadingsSerializer(serializers.Serializer):
     booked_milli = ReadingSummarySerializer(allow_null=True)
 
 
+class GroupsReadingsSerializer(serializers.Serializer):
+    """The first `limit` groups by node set and model, and how many there are in all."""
+
+    total = serializers.IntegerField()
+    results = GroupReadingsSerializer(many=True)
+
+
 class DeviceReadingsView(APIView):
     """Readings of one device over time."""
 
@@ -149,7 +158,7 @@ class ReadingsView(APIView):
     )
     def get(self, request: Request) -> Response:
         query = read_query(request, ReadingsQuerySerializer)
-        ids = list(groups_of(node_set=query.get("node_set"), model=query.get("model")))
+        ids = _groups(query).ids()
         return _chart(GROUP, ids, {"metric": OVERVIEW_METRICS, **query})
 
 
@@ -160,14 +169,17 @@ class GroupsReadingsView(APIView):
 
     @extend_schema(
         operation_id="readings_groups",
-        parameters=[ReadingsQuerySerializer],
-        responses=GroupReadingsSerializer(many=True),
+        parameters=[GroupsQuerySerializer],
+        responses=GroupsReadingsSerializer,
     )
     def get(self, request: Request) -> Response:
-        query = read_query(request, ReadingsQuerySerializer)
-        groups = groups_of(node_set=query.get("node_set"), model=query.get("model"))
-        rows = group_totals(groups, _window(GROUP, query), OVERVIEW_METRICS)
-        return Response(GroupReadingsSerializer(rows, many=True).data)
+        query = read_query(request, GroupsQuerySerializer)
+        found = group_totals(_groups(query), _window(GROUP, query), OVERVIEW_METRICS, limit=query["limit"])
+        return Response(GroupsReadingsSerializer(found).data)
+
+
+def _groups(query: dict[str, Any]) -> Groups:
+    return Groups(query.get("node_set"), query.get("model"))
 
 
 def _chart(subject: Subject, ids: Sequence[int], query: dict[str, Any]) -> Response:

@@ -260,6 +260,12 @@ class DrainSerializer(ReasonSerializer):
     deadline = serializers.DateTimeField(required=False, allow_null=True, default=None)
 
 
+class OwnLabelsSerializer(serializers.Serializer):
+    """All labels that operators gave a node."""
+
+    labels = serializers.DictField(child=serializers.CharField())
+
+
 class LabelsSerializer(ReasonSerializer):
     """All labels that operators give a node; they stand over those that its agent reports."""
 

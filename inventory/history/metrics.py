@@ -60,11 +60,12 @@ GROUP = Subject(
     "inventory_grouphistory",
     "group_id",
     DEVICE_METRICS,
-    """SELECT kin.id AS group_id, raw.* FROM inventory_devicehistory_raw AS raw
+    """SELECT device_group.id AS group_id, raw.* FROM inventory_devicehistory_raw AS raw
        JOIN inventory_device AS device ON device.id = raw.device_id
        JOIN inventory_node AS node ON node.id = device.node_id
-       JOIN inventory_devicegroup AS kin
-       ON kin.node_set_id IS NOT DISTINCT FROM node.node_set_id AND kin.model IS NOT DISTINCT FROM device.model
+       JOIN inventory_devicegroup AS device_group
+       ON device_group.node_set_id IS NOT DISTINCT FROM node.node_set_id
+       AND device_group.model IS NOT DISTINCT FROM device.model
        WHERE device.parent_id IS NULL""",
 )
 TABLES: tuple[tuple[Subject, Grain], ...] = (

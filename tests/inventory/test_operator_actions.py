@@ -37,11 +37,12 @@ def report(node: Node, **changes) -> None:
     apply_facts(node, facts(*devices, **given), digest="d", thresholds=THRESHOLDS)
 
 
-def put_labels(client, node: Node, labels: object):
+def put_labels(client, node: Node, labels: object, **headers: str):
     return client.put(
         f"/api/v1/nodes/{node.pk}/labels",
         data={"labels": labels, "reason": "r"},
         content_type="application/json",
+        headers=headers,
     )
 
 
@@ -73,6 +74,19 @@ def test_labels_of_operators_stand_over_those_of_the_agent_and_survive_its_repor
     entry = AuditEntry.objects.order_by("id")[0]
     assert (entry.action, entry.details["before"]) == ("node-labels", {})
     assert entry.details["after"] == {"zone": "b", "team": "vision"}
+
+
+def test_of_two_operators_who_edit_the_same_labels_the_second_is_refused(operator, node):
+    seen = operator.get(f"/api/v1/nodes/{node.pk}/labels")
+    assert seen.json() == {"labels": {}}
+    version = {"If-Match": seen["ETag"]}
+    first = put_labels(operator, node, {"a": "1"}, **version)
+    second = put_labels(operator, node, {"b": "2"}, **version)
+    assert (first.status_code, second.status_code) == (200, 412)
+    assert second.json()["code"] == "precondition-failed"
+    assert Node.objects.get().own_labels == {"a": "1"} and AuditEntry.objects.count() == 1
+    assert put_labels(operator, node, {"b": "2"}, **{"If-Match": first["ETag"]}).status_code == 200
+    assert operator.get(f"/api/v1/nodes/{node.pk}/labels").json() == {"labels": {"b": "2"}}
 
 
 def test_setting_the_same_labels_again_changes_nothing(operator, node):

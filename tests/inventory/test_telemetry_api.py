@@ -134,12 +134,15 @@ def test_measured_beside_booked_of_all_and_of_one_node_set(api, start):
     east = api.get("/api/v1/readings", {**span(start, minutes=30), "node_set": "east"}).json()
     assert series(east, "utilization_pct")["mean"][:2] == [80, None]
     groups = api.get("/api/v1/readings/groups", span(start, minutes=30)).json()
-    assert [
-        (row["node_set"], row["utilization_pct"]["mean"], row["booked_milli"]["mean"]) for row in groups
-    ] == [
-        ("east", 80, 1000),
-        (None, 20, 500),
+    figures = [
+        (row["node_set"], row["utilization_pct"]["mean"], row["booked_milli"]["mean"])
+        for row in groups["results"]
     ]
+    assert (groups["total"], figures) == (2, [("east", 80, 1000), (None, 20, 500)])
+    first = api.get("/api/v1/readings/groups", {**span(start, minutes=30), "limit": 1}).json()
+    assert (first["total"], [row["node_set"] for row in first["results"]]) == (2, ["east"])
+    later = api.get("/api/v1/readings/groups", span(start + timedelta(minutes=10), minutes=10)).json()
+    assert later == {"total": 0, "results": []}
 
 
 def test_what_is_no_span_is_refused_by_name(api, start):

@@ -26,11 +26,11 @@ export function deviceAction(id: number, action: DeviceAction, reason: string): 
   return body(api.POST(`/api/v1/devices/{device_id}/${action}`, { params: { path: { device_id: id } }, body: { reason } }));
 }
 
-export function takeUpAlert(id: number, note: string): Promise<Alert> {
+export function acknowledgeAlert(id: number, note: string): Promise<Alert> {
   return body(api.POST("/api/v1/alerts/{alert_id}/acknowledge", { params: { path: { alert_id: id } }, body: { note } }));
 }
 
-export function leaveAlert(id: number): Promise<Alert> {
+export function unacknowledgeAlert(id: number): Promise<Alert> {
   return body(api.POST("/api/v1/alerts/{alert_id}/unacknowledge", { params: { path: { alert_id: id } } }));
 }
 

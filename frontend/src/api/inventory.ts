@@ -56,7 +56,21 @@ export function drainNode(id: number, { reason, deadline }: { reason: string; de
   return body(api.POST("/api/v1/nodes/{node_id}/drain", { params: { path: { node_id: id } }, body: { reason, deadline } }));
 }
 
-/** All labels that operators give a node, replacing those before. */
-export function labelNode(id: number, { reason, labels }: { reason: string; labels: Record<string, string> }): Promise<unknown> {
-  return body(api.PUT("/api/v1/nodes/{node_id}/labels", { params: { path: { node_id: id } }, body: { reason, labels } }));
+/** The labels that operators gave a node, and the version that whoever edits them has to name. Never from the cache. */
+export const labelsQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.node(id, "labels"),
+    queryFn: async ({ signal }) => {
+      const { data, response } = await api.GET("/api/v1/nodes/{node_id}/labels", { signal, params: { path: { node_id: id } } });
+      return { labels: data?.labels ?? {}, version: response.headers.get("ETag") ?? "" };
+    },
+    gcTime: 0,
+  });
+
+interface NewLabels { reason: string; labels: Record<string, string>; version: string }
+
+/** All labels that operators give a node, replacing those of `version`; refused when others have replaced them since. */
+export function labelNode(id: number, { reason, labels, version }: NewLabels): Promise<unknown> {
+  const params = { path: { node_id: id }, header: { "If-Match": version } };
+  return body(api.PUT("/api/v1/nodes/{node_id}/labels", { params, body: { reason, labels } }));
 }

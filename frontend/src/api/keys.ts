@@ -8,7 +8,7 @@ export const keys = {
   jobs: (filters?: object) => (filters ? (["jobs", filters] as const) : (["jobs"] as const)),
   job: (id: number, part?: string) => (part ? (["job", id, part] as const) : (["job", id] as const)),
   nodes: (filters?: object) => (filters ? (["nodes", filters] as const) : (["nodes"] as const)),
-  node: (id: number) => ["node", id] as const,
+  node: (id: number, part?: string) => (part ? (["node", id, part] as const) : (["node", id] as const)),
   device: (id: number, part?: string) => (part ? (["device", id, part] as const) : (["device", id] as const)),
   map: ["map"] as const,
   alerts: ["alerts"] as const,

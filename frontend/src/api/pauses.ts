@@ -1,4 +1,4 @@
-// What is paused, pausing and resuming; and the wish to have the next cycle recorded.
+// What is paused, pausing and resuming; and the request to have the next cycle recorded.
 import { queryOptions } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { keys } from "./keys";
@@ -22,11 +22,11 @@ export function resume(part: Part, reason: string): Promise<unknown> {
   return body(api.POST("/api/v1/resume", { body: { ...part, reason } }));
 }
 
-export const recordingWishQuery = queryOptions({
+export const recordingRequestQuery = queryOptions({
   queryKey: [...keys.recordings, "next"],
   queryFn: ({ signal }) => body(api.GET("/api/v1/recordings/next", { signal })),
 });
 
-export function wishRecording(reason: string): Promise<unknown> {
+export function requestRecording(reason: string): Promise<unknown> {
   return body(api.POST("/api/v1/recordings/next", { body: { reason } }));
 }

@@ -595,9 +595,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        /** @description The labels that operators give a node. */
-        put: operations["node_labels"];
+        /** @description The labels that operators give a node. With If-Match they replace those that the editor has seen, or none. */
+        get: operations["node_labels"];
+        /** @description The labels that operators give a node. With If-Match they replace those that the editor has seen, or none. */
+        put: operations["node_labels_set"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1576,6 +1577,11 @@ export interface components {
             utilization_pct: components["schemas"]["ReadingSummary"] | null;
             booked_milli: components["schemas"]["ReadingSummary"] | null;
         };
+        /** @description The first `limit` groups by node set and model, and how many there are in all. */
+        GroupsReadings: {
+            total: number;
+            results: components["schemas"]["GroupReadings"][];
+        };
         /** @enum {string} */
         HealthEnum: "unknown" | "healthy" | "suspect" | "quarantined" | "recovered" | "missing";
         /** @enum {string} */
@@ -1984,6 +1990,12 @@ export interface components {
             waiting: components["schemas"]["Waiting"][];
             alerts: components["schemas"]["AlertCounts"];
             cycle: components["schemas"]["LastCycle"] | null;
+        };
+        /** @description All labels that operators gave a node. */
+        OwnLabels: {
+            labels: {
+                [key: string]: string;
+            };
         };
         /** @description A new password of one's own; with `revoke_tokens` all tokens of the account end as well. */
         PasswordChangeRequest: {
@@ -4095,6 +4107,48 @@ export interface operations {
             };
             cookie?: never;
         };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnLabels"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    node_labels_set: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 412 when this is no longer the version. */
+                "If-Match"?: string;
+            };
+            path: {
+                node_id: number;
+            };
+            cookie?: never;
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["LabelsRequest"];
@@ -4669,6 +4723,7 @@ export interface operations {
             query?: {
                 /** @description Default: an hour before `to`. */
                 from?: string;
+                limit?: number;
                 metric?: ("memory_used_mib" | "utilization_pct" | "temperature_c" | "power_mw" | "booked_mib" | "booked_milli")[];
                 model?: string;
                 node_set?: string;
@@ -4687,7 +4742,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GroupReadings"][];
+                    "application/json": components["schemas"]["GroupsReadings"];
                 };
             };
             /** @description Problem */

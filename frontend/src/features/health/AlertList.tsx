@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { leaveAlert, takeUpAlert } from "@/api/actions";
+import { acknowledgeAlert, unacknowledgeAlert } from "@/api/actions";
 import { keys } from "@/api/keys";
 import { asProblem } from "@/api/problem";
 import { meQuery } from "@/api/session";
@@ -25,7 +25,7 @@ export function AlertList({ alerts, handled = false }: { alerts: readonly Alert[
           <div>
             <div className="med"><AlertSubject alert={alert} /></div>
             <div className="sm mut">{alertText(alert, t)}{alert.cleared_at ? ` ${t("health.clearedAt", { at: dateTime(alert.cleared_at, i18n.language) })}` : ""}</div>
-            {handled ? <Hand alert={alert} /> : null}
+            {handled ? <Handling alert={alert} /> : null}
           </div>
           <span className="sm dim nw" title={dateTime(alert.raised_at, i18n.language)}>{age(alert.raised_at, now)}</span>
         </li>
@@ -34,8 +34,8 @@ export function AlertList({ alerts, handled = false }: { alerts: readonly Alert[
   );
 }
 
-/** Who has taken it up, and the buttons. */
-function Hand({ alert }: { alert: Alert }) {
+/** Who acknowledged it, and the buttons. */
+function Handling({ alert }: { alert: Alert }) {
   const { t, i18n } = useTranslation();
   const client = useQueryClient();
   const me = useQuery(meQuery);
@@ -47,14 +47,14 @@ function Hand({ alert }: { alert: Alert }) {
     doing.then(() => client.invalidateQueries({ queryKey: keys.alerts }), setError);
   };
   return (
-    <div className="hand sm">
+    <div className="handling sm">
       {alert.acknowledged_at ? (
         <>
-          <span>{t("health.takenBy", { by: alert.acknowledged_by, at: dateTime(alert.acknowledged_at, i18n.language) })}{alert.note ? ` ${alert.note}` : ""}</span>
-          <button type="button" className="btn sml" disabled={!may} title={refused} onClick={() => { act(leaveAlert(alert.id)); }}>{t("health.leave")}</button>
+          <span>{t("health.acknowledgedBy", { by: alert.acknowledged_by, at: dateTime(alert.acknowledged_at, i18n.language) })}{alert.note ? ` ${alert.note}` : ""}</span>
+          <button type="button" className="btn sml" disabled={!may} title={refused} onClick={() => { act(unacknowledgeAlert(alert.id)); }}>{t("health.unacknowledge")}</button>
         </>
       ) : (
-        <button type="button" className="btn sml" disabled={!may} title={refused} onClick={() => { act(takeUpAlert(alert.id, "")); }}>{t("health.takeUp")}</button>
+        <button type="button" className="btn sml" disabled={!may} title={refused} onClick={() => { act(acknowledgeAlert(alert.id, "")); }}>{t("health.acknowledge")}</button>
       )}
       {alert.silenced ? null : <button type="button" className="btn sml" disabled={!may} title={refused} onClick={() => { setAsked(true); }}>{t("health.silence")}</button>}
       {error ? <span role="alert">{asProblem(error).message}</span> : null}

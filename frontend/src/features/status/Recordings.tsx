@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { keys } from "@/api/keys";
-import { recordingWishQuery, wishRecording } from "@/api/pauses";
+import { recordingRequestQuery, requestRecording } from "@/api/pauses";
 import { recordingDocument, recordingsQuery } from "@/api/queries";
 import type { Recording } from "@/api/types";
 import { useMay } from "@/app/context";
@@ -15,7 +15,7 @@ import { Panel } from "@/ui/Panel";
 import { None } from "@/ui/Words";
 
 const KIB = 1024;
-const WISH_MS = 2_000;
+const REQUESTED_MS = 2_000;
 const size = (bytes: number) => (bytes < KIB ? withUnit(bytes, "B") : bytes < KIB * KIB ? withUnit(decimal(bytes / KIB, 1), "KiB") : withUnit(decimal(bytes / KIB / KIB, 1), "MiB"));
 
 export function Recordings() {
@@ -39,14 +39,14 @@ function RecordNext() {
   const client = useQueryClient();
   const may = useMay("recording-wish");
   const [asked, setAsked] = useState(false);
-  const { data } = useQuery({ ...recordingWishQuery, refetchInterval: (query) => (query.state.data?.wanted ? WISH_MS : false) });
+  const { data } = useQuery({ ...recordingRequestQuery, refetchInterval: (query) => (query.state.data?.wanted ? REQUESTED_MS : false) });
   const wanted = data?.wanted ?? false;
   useEffect(() => {
     // Once it is fulfilled the recording is in the list.
     if (!wanted) void client.invalidateQueries({ queryKey: keys.recordings, exact: true });
   }, [client, wanted]);
-  const wish = async (reason: string): Promise<void> => {
-    await wishRecording(reason);
+  const request = async (reason: string): Promise<void> => {
+    await requestRecording(reason);
     await client.invalidateQueries({ queryKey: keys.recordings });
   };
   if (wanted) {
@@ -58,7 +58,7 @@ function RecordNext() {
     <div style={{ marginBottom: 12 }}>
       <button type="button" className="btn sml" onClick={() => setAsked(true)}>{t("status.recordNext")}…</button>
       {asked ? (
-        <Confirm title={t("status.recordNext")} action={t("status.record")} reason call="POST /api/v1/recordings/next" onConfirm={wish} onClose={() => setAsked(false)}>
+        <Confirm title={t("status.recordNext")} action={t("status.record")} reason call="POST /api/v1/recordings/next" onConfirm={request} onClose={() => setAsked(false)}>
           <p>{t("status.recordNextWhy")}</p>
         </Confirm>
       ) : null}
