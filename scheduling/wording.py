@@ -279,7 +279,7 @@ def reason_sentence(refusal: Refusal, request: Request | None, names: Mapping[in
     if near is None:
         return Sentence(code.value, str(without), base)
     params = base | _numbers(near, request, names)
-    if params["available"] is None:
+    if near.available is None:
         return _of_unknown(code, params)
     if code is ReasonCode.DEVICE_MEMORY_PIECE and len(near.pieces) > 1 and request is not None:
         return Sentence(code.value, _fragments_text(near, request, params), params)
@@ -297,17 +297,12 @@ def _numbers(near: NearMiss, request: Request | None, names: Mapping[int, str]) 
     return {
         "node": names.get(near.node, str(near.node)),
         "needed": near.needed,
-        "available": available_of(near),
+        "available": near.available,
         "unit": unit_of(near.code),
         "pieces": list(near.pieces),
         "total": sum(near.pieces) if near.pieces else None,
         "asked": None if request is None else request.device_memory_mib,
     }
-
-
-def available_of(near: NearMiss) -> int | None:
-    """What there is; None where nobody knows."""
-    return None if near.available is None or near.available < 0 else near.available
 
 
 def _of_unknown(code: ReasonCode, params: Mapping[str, Any]) -> Sentence:

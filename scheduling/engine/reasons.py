@@ -75,17 +75,29 @@ def _nearest(ledger: Ledger, demand: Demand, code: ReasonCode, nodes: Ints, want
     frame = whole_frame(ledger) if len(nodes) == len(ledger.state) else frame_of(ledger, nodes)
     gap = _host_gap(frame, demand, code) if code in _HOST else _device_gap(frame, demand, code)
     relative = (gap.needed - gap.available) * 1000 // np.maximum(gap.needed, 1)
+    unknown = _unknown(frame, gap, code)
     order = np.lexsort((frame.node.id, gap.needed - gap.available, relative))[:wanted]
     return [
         NearMiss(
             node=int(frame.node.id[i]),
             code=code,
             needed=int(gap.needed[i]),
-            available=int(gap.available[i]),
+            available=None if unknown[i] else int(gap.available[i]),
             pieces=_pieces(frame, gap, code, i),
         )
         for i in order.tolist()
     ]
+
+
+def _unknown(frame: Frame, gap: _Gap, code: ReasonCode) -> Bools:
+    """Nodes of which nobody knows how much memory there is: of none of the devices looked at, or of the host."""
+    if code in (ReasonCode.HOST_MEMORY_TOTAL, ReasonCode.HOST_MEMORY_FREE):
+        return frame.node.host_total <= 0
+    if code is not ReasonCode.DEVICE_TOO_SMALL:
+        return np.zeros(len(frame), dtype=np.bool_)
+    known = gap.devices & (frame.device.total >= 0)
+    found: Bools = np.bincount(frame.device_node[known], minlength=len(frame)) == 0
+    return found
 
 
 def _pieces(frame: Frame, gap: _Gap, code: ReasonCode, node: int) -> tuple[int, ...]:

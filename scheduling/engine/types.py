@@ -287,7 +287,7 @@ class FilterCount:
 @dataclass(frozen=True, slots=True)
 class NearMiss:
     """A node that failed only late, with the exact shortfall: `needed` and `available` in the unit the code implies
-    (MiB, cores, devices).
+    (MiB, cores, devices); `available` is None where nobody knows it.
 
     `pieces` are the free amounts per device (for memory codes), largest first.
     """
@@ -295,7 +295,7 @@ class NearMiss:
     node: int
     code: ReasonCode
     needed: int
-    available: int
+    available: int | None
     pieces: tuple[int, ...] = ()
 
 

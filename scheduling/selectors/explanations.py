@@ -37,7 +37,6 @@ from scheduling.selectors.live import Live, live_view, node_names
 from scheduling.sheets import decode_placed, decode_refusal
 from scheduling.wording import (
     Sentence,
-    available_of,
     change_text,
     label_of,
     plain_sentence,
@@ -135,7 +134,7 @@ def _near(near: NearNode, names: Mapping[int, str]) -> dict[str, Any]:
         "node_name": names[miss.node],
         "code": miss.code.value,
         "needed": miss.needed,
-        "available": available_of(miss),
+        "available": miss.available,
         "unit": unit_of(miss.code),
         "pieces": list(miss.pieces),
         "terms": term_views(near.terms),

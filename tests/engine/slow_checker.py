@@ -317,7 +317,7 @@ def _check_job(
 def _check_refusal(books: dict[int, Books], job: PendingJob, refusal: Refusal, policy: EnginePolicy) -> None:
     assert sum(c.removed for c in refusal.counts) == refusal.nodes == len(books)
     assert refusal.code is refusal.counts[-1].code if books else True
-    assert all(miss.needed > miss.available for miss in refusal.near)
+    assert all(miss.available is None or miss.needed > miss.available for miss in refusal.near)
     able = [b for b in books.values() if fits(b, job.request, policy)]
     if refusal.code is ReasonCode.GANG:
         assert job.replicas > 1

@@ -130,6 +130,13 @@ def test_what_is_held_for_the_job_is_free_for_it() -> None:
     )
 
 
+def test_what_nobody_knows_is_not_told_as_none() -> None:
+    wish = Request(devices=1, device_memory_mib=1000)
+    assert explained([node(1, [device(1, None)])], wish).near[0].miss.available is None
+    assert explained([node(1, [device(1, None), device(2, 500)])], wish).near[0].miss.available == 500
+    assert explained([node(1, memory_mib=0)], Request(host_memory_mib=8)).near[0].miss.available is None
+
+
 def test_what_fits_on_a_device() -> None:
     half = {"memory_booked_mib": 40 * GIB, "compute_booked_milli": 500}
     nodes = [

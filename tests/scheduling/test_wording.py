@@ -82,6 +82,7 @@ def test_the_same_in_chinese():
     ],
 )
 def test_a_shortfall_that_rounding_would_hide_is_told_exactly(near, english, chinese):
+    assert near.available is not None
     assert english in sentence(near) and str(near.available // 1000)[:4] in sentence(near)
     assert "GiB" not in sentence(near) and "kW" not in sentence(near)
     with translation.override("zh-hans"):
@@ -119,5 +120,5 @@ def test_a_change_is_not_told_as_what_was_asked():
     ],
 )
 def test_unknown_is_not_told_as_nothing(code, text):
-    near = NearMiss(7, code, 1000, -1)
+    near = NearMiss(7, code, 1000, None)
     assert text in sentence(near) and "0 MiB" not in sentence(near).replace("1000 MiB", "")

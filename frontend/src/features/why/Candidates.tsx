@@ -10,8 +10,9 @@ type Translate = ReturnType<typeof useTranslation>["t"];
 
 /** What a candidate lacks, with its arithmetic. */
 export function lack(near: NearCandidate, t: Translate): string | undefined {
-  if (near.needed == null || near.available == null) return undefined;
+  if (near.needed == null) return undefined;
   const write = (value: number) => amountOf(value, near.unit, t);
+  if (near.available == null) return t("why.lackUnknown", { needed: write(near.needed) });
   // Rounded, a small shortfall would read as none.
   const hidden = near.unit === "MiB" && near.needed !== near.available && write(near.needed) === write(near.available);
   const exact = hidden ? exactMemory : write;

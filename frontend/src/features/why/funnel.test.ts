@@ -30,9 +30,9 @@ it("ranks by what is lacking, and leaves out what is not known", () => {
 });
 
 it("tells a small shortfall exactly", () => {
-  const t = ((key: string, values: { needed?: string; available?: string }) => key === "why.lack" ? `${values.needed} of ${values.available}` : "") as unknown as Parameters<typeof lack>[1];
+  const t = ((key: string, values: { needed?: string; available?: string }) => key === "why.lack" ? `${values.needed} of ${values.available}` : key === "why.lackUnknown" ? `${values.needed} of nobody knows` : "") as unknown as Parameters<typeof lack>[1];
   const near = { node: 1, node_name: "n1", code: "device-too-small", unit: "MiB", pieces: [], score_ppm: null, terms: [] };
   expect(lack({ ...near, needed: 102_401, available: 102_400 }, t)).toBe(`102,401${NB}MiB of 102,400${NB}MiB`);
   expect(lack({ ...near, needed: 40_960, available: 20_480 }, t)).toBe(`40${NB}GiB of 20${NB}GiB`);
-  expect(lack({ ...near, needed: 40_960, available: null }, t)).toBeUndefined();
+  expect(lack({ ...near, needed: 40_960, available: null }, t)).toBe(`40${NB}GiB of nobody knows`);
 });

@@ -21,6 +21,7 @@ export default {
   take: "Apply to a clone",
   takeShort: "Apply",
   lack: "needs {{needed}}, has {{available}}",
+  lackUnknown: "needs {{needed}}; what there is is not known",
   lackPieces: " (free: {{pieces}})",
   lackShort: ": {{short}} short",
   noneScored: "Not scored: what is missing on {{nodes}} cannot be passed over.",

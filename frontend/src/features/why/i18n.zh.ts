@@ -20,6 +20,7 @@ export default {
   take: "应用到克隆",
   takeShort: "应用",
   lack: "需要 {{needed}}，现有 {{available}}",
+  lackUnknown: "需要 {{needed}}，现有多少未知",
   lackPieces: "（空闲：{{pieces}}）",
   lackShort: "，差 {{short}}",
   noneScored: "未计分：{{nodes}} 上所缺的无法略过。",
