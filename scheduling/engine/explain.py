@@ -71,7 +71,8 @@ class DeviceFit:
     """What one device could take now. Unknown sizes are None.
 
     `shared_mib` is the largest slice that passes the pre-check; `alone_mib` the largest request that fits when it
-    gets the device for itself. `code` says why the device takes nothing at all.
+    gets the device for itself; `compute_milli` is the compute that is free and may be powered. `code` says why the
+    device takes nothing at all.
     """
 
     device: int
@@ -79,6 +80,7 @@ class DeviceFit:
     code: ReasonCode | None
     alone_mib: int | None
     shared_mib: int | None
+    compute_milli: int
 
 
 def explain(
@@ -150,7 +152,7 @@ def what_fits(
         code = ReasonCode.DEVICE_TOO_SMALL
     node_id = int(state.node.id[node])
     if code is not None:
-        return DeviceFit(device_id, node_id, code, 0, 0)
+        return DeviceFit(device_id, node_id, code, 0, 0, 0)
     shared = _largest_shared(int(device.free[row]), int(device.allocatable[row]), compute, num=num, den=den)
     return DeviceFit(
         device=device_id,
@@ -158,6 +160,7 @@ def what_fits(
         code=None,
         alone_mib=(int(device.total[row]) if idle else 0) if known else None,
         shared_mib=shared if known else None,
+        compute_milli=compute,
     )
 
 

@@ -11,7 +11,6 @@ from controlplane.accounts.models import User
 from controlplane.accounts.scoping import visible_to
 from queues.models import Job
 from scheduling.engine.explain import DeviceFit, runnable_here, what_fits
-from scheduling.engine.quantities import free_compute_milli
 from scheduling.engine.types import NodeInfo
 from scheduling.pauses import Stop
 from scheduling.selectors.live import Live
@@ -25,7 +24,13 @@ def fits(live: Live, device_id: int, user: User) -> dict[str, Any]:
     queries.
     """
     policy = live.policy.engine
-    found = what_fits(live.state, device_id, num=policy.precheck_num, den=policy.precheck_den)
+    found = what_fits(
+        live.state,
+        device_id,
+        num=policy.precheck_num,
+        den=policy.precheck_den,
+        power_cap_mw=policy.power_cap_mw,
+    )
     served = [job for job in live.pending if job.queue not in live.stopped]
     ids = runnable_here(live.state, device_id, served, policy)
     visible = set(visible_to(user, Job.objects.filter(pk__in=ids)).values_list("pk", flat=True))
@@ -55,12 +60,11 @@ def _named(ids: Sequence[int]) -> list[dict[str, Any]]:
 
 def _largest(found: DeviceFit, node: NodeInfo, *, takes: bool) -> dict[str, int | None]:
     """The device's side and the node's: a request must pass both."""
-    device = next(one for one in node.devices if one.device == found.device)
     free = [cpu for cpu in node.cpus if cpu.online and not cpu.reserved and not cpu.booked]
     return {
         "alone_mib": found.alone_mib if takes else 0,
         "shared_mib": found.shared_mib if takes else 0,
-        "compute_milli": free_compute_milli(device) if takes else 0,
+        "compute_milli": found.compute_milli if takes else 0,
         "cores": len(free) if takes else 0,
         "host_memory_mib": _memory_left(node) if takes else 0,
     }

@@ -105,7 +105,7 @@ def test_what_fits_on_a_device_under_power_caps() -> None:
         ]
     )
     half = what_fits(state, 1, power_cap_mw=300_000)
-    assert (half.code, half.alone_mib, half.shared_mib) == (None, 0, 40 * GIB)
+    assert (half.code, half.alone_mib, half.shared_mib, half.compute_milli) == (None, 0, 40 * GIB, 500)
     assert what_fits(state, 1, power_cap_mw=100_000).code is ReasonCode.POWER_CAP
     assert what_fits(state, 2).code is ReasonCode.NODE_POWER
     assert what_fits(state, 3).code is ReasonCode.DEVICE_TOO_SMALL

@@ -8,6 +8,7 @@ from django.db.models import Q
 from rest_framework.test import APIClient
 
 from controlplane.base import clock
+from controlplane.policy.service import activate
 from inventory.models import DeviceHealth, DeviceReading, Node, NodeReading, NodeState
 from queues.models import LIVE_STATUSES, Job
 from scheduling.models import Cycle, Placement
@@ -187,6 +188,12 @@ def test_a_device_says_what_it_could_take(api, user):
     found = api.get(f"/api/v1/devices/{device.pk}/fits").json()
     assert (found["code"], found["jobs_total"]) == ("device-busy", 0)
     assert found["text"] and set(found["largest"].values()) == {0}
+
+
+def test_a_device_takes_no_more_than_the_power_cap_leaves(api):
+    device = make.make_device(make.make_node(), power_limit_w=400)
+    activate("scheduler: {power: {cap-w: 100}}", author=None, reason="test")
+    assert api.get(f"/api/v1/devices/{device.pk}/fits").json()["largest"]["compute_milli"] == 250
 
 
 def test_unknown_memory_of_a_node_is_told_as_unknown(api, user):
