@@ -53,6 +53,8 @@ def quantity(number: int | None, unit: str | None) -> str:
         return f"{tenths // 10}.{tenths % 10} GiB"
     if unit == "mW":
         return f"{number / 1000:g} W"
+    if unit == "milli":
+        return f"{number / 10:g} %"
     return f"{number} {unit}" if unit else str(number)
 
 

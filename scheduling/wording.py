@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from scheduling.engine.changes import Change
+from scheduling.engine.changes import Change, ChangeKind
 from scheduling.engine.types import NearMiss, ReasonCode, Refusal, Request
 
 GIB = 1024
@@ -32,6 +32,7 @@ LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.DEVICE_TOO_SMALL: _("Accelerator large enough"),
     ReasonCode.DEVICE_COUNT: _("Number of accelerators"),
     ReasonCode.DEVICE_BUSY: _("Accelerators free"),
+    ReasonCode.DEVICE_COMPUTE: _("Compute free on accelerators"),
     ReasonCode.DEVICE_MEMORY_TOTAL: _("Device memory in all"),
     ReasonCode.DEVICE_MEMORY_PIECE: _("Device memory in one piece"),
     ReasonCode.FOREIGN_USE: _("No foreign use"),
@@ -98,6 +99,12 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
     ReasonCode.DEVICE_BUSY: (
         _("Free devices in one node: this job needs %(needed)s, %(node)s has %(available)s."),
         _("The devices that would do are taken by other jobs."),
+    ),
+    ReasonCode.DEVICE_COMPUTE: (
+        _(
+            "This job needs %(needed)s of the compute of one device; on %(node)s at most %(available)s is free."
+        ),
+        _("No suitable device has enough free compute."),
     ),
     ReasonCode.DEVICE_MEMORY_TOTAL: (
         _("This job needs %(needed)s of device memory in one node; on %(node)s %(available)s is free."),
@@ -208,6 +215,7 @@ UNITS: Mapping[ReasonCode, str] = {
     ReasonCode.CORES_FREE: "cores",
     ReasonCode.DEVICE_COUNT: "devices",
     ReasonCode.DEVICE_BUSY: "devices",
+    ReasonCode.DEVICE_COMPUTE: "milli",
     ReasonCode.READ_BANDWIDTH: "MiB/s",
     ReasonCode.NODE_POWER: "mW",
     ReasonCode.POWER_CAP: "mW",
@@ -217,7 +225,7 @@ UNITS: Mapping[ReasonCode, str] = {
 
 @dataclass(frozen=True)
 class Sentence:
-    """A statement as code, numbers (MiB, cores, devices), and text in the active language."""
+    """A statement as code, numbers (MiB, milli, cores, devices), and text in the active language."""
 
     code: str
     text: str
@@ -253,6 +261,11 @@ def power_text(milliwatts: int) -> str:
     """Power for people: W, from 10,000 W up kW."""
     watts = milliwatts / 1000
     return f"{watts:g} W" if watts < KILO_ABOVE_W else f"{watts / 1000:g} kW"
+
+
+def compute_text(milli: int) -> str:
+    """A share of one device's compute for people, exact."""
+    return f"{Decimal(milli) / 10:f} %"
 
 
 def count_text(count: int) -> str:
@@ -321,6 +334,8 @@ def _amounts(code: ReasonCode, *numbers: int) -> list[str]:
             texts = [power_text(number) for number in numbers]
             exact = [f"{Decimal(number) / 1000:f} W" for number in numbers]
             return texts if _told_apart(numbers, texts) else exact
+        case "milli":
+            return [compute_text(number) for number in numbers]
         case _:
             return [str(number) for number in numbers]
 
@@ -362,20 +377,42 @@ CHANGES: Mapping[str, Text] = {
     "other-model": _("If it also takes %(added)s, it starts at once on %(node)s."),
     "less-cores": _("With %(new)s cores it starts at once on %(node)s."),
     "less-host-memory": _("With %(new)s of memory it starts at once on %(node)s."),
+    "less-read-bandwidth": _("If it reads at most %(new)s MiB/s, it starts at once on %(node)s."),
     "less-device-memory": _("With %(new)s of device memory it starts at once on %(node)s."),
+    "less-compute": _("With %(new)s of a device's compute it starts at once on %(node)s."),
     "fewer-devices": _("With fewer devices (%(new)s) it starts at once on %(node)s."),
     "any-node-set": _("If it may run outside of its node sets, it starts at once on %(node)s."),
     "no-labels": _("Without its labels it starts at once on %(node)s."),
+    "less-of-two": _("With %(first)s and %(second)s it starts at once on %(node)s."),
+}
+# What is asked less of, in a change of two amounts.
+AMOUNTS: Mapping[str, Text] = {
+    "cores": _("%(new)s cores"),
+    "host_memory_mib": _("%(new)s of memory"),
+    "read_bandwidth_mib_s": _("%(new)s MiB/s of reading"),
+    "device_memory_mib": _("%(new)s of device memory"),
+    "device_compute_milli": _("%(new)s of a device's compute"),
 }
 
 
 def change_text(change: Change, node: str) -> str:
     """What one change of the request would do."""
-    new: object = change.new
-    added: object = ""
-    if isinstance(new, int) and not isinstance(new, bool) and change.field.endswith("_mib"):
-        old = change.old if isinstance(change.old, int) else new
-        new = memory_texts(new, old)[0]
+    told: dict[str, object] = {"node": node, "new": _amount_text(change.field, change.old, change.new)}
     if isinstance(change.new, tuple) and isinstance(change.old, tuple):
-        added = ", ".join(str(item) for item in change.new if item not in change.old)
-    return str(CHANGES[change.kind.value]) % {"node": node, "new": new, "added": added}
+        told["added"] = ", ".join(str(item) for item in change.new if item not in change.old)
+        if change.kind is ChangeKind.LESS_OF_TWO:
+            told["first"], told["second"] = _amounts_text(change.field.split("+"), change.old, change.new)
+    return str(CHANGES[change.kind.value]) % told
+
+
+def _amounts_text(fields: Sequence[str], old: Sequence[object], new: Sequence[object]) -> list[str]:
+    given = zip(fields, old, new, strict=True)
+    return [str(AMOUNTS[field]) % {"new": _amount_text(field, was, now)} for field, was, now in given]
+
+
+def _amount_text(field: str, old: object, new: object) -> object:
+    if not isinstance(new, int) or isinstance(new, bool):
+        return new
+    if field.endswith("_mib"):
+        return memory_texts(new, old if isinstance(old, int) else new)[0]
+    return compute_text(new) if field.endswith("_milli") else new

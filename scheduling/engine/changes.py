@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import combinations
 
 from scheduling.engine import filters
 from scheduling.engine.frame import whole_frame
@@ -15,9 +16,12 @@ from scheduling.engine.scores.scale import worth_of_models
 from scheduling.engine.shapes import demand_of
 from scheduling.engine.types import WHOLE_MILLI, EnginePolicy, PendingJob, Placed, Request
 
-# Device memory cut below this part of what was asked is no help; of cores and memory even a request far beyond every
-# node wants to know how much there is.
+# A piece of a device cut below this part of what was asked is no help; of cores and memory even a request far beyond
+# every node wants to know how much there is.
 _LEAST_PART = 8
+_OF_DEVICES = ("device_memory_mib", "device_compute_milli")
+_AMOUNTS = ("cores", "host_memory_mib", "read_bandwidth_mib_s", *_OF_DEVICES)
+_STEPS = 1024
 
 
 class ChangeKind(StrEnum):
@@ -28,15 +32,20 @@ class ChangeKind(StrEnum):
     OTHER_MODEL = "other-model"
     LESS_CORES = "less-cores"
     LESS_HOST_MEMORY = "less-host-memory"
+    LESS_READ_BANDWIDTH = "less-read-bandwidth"
     LESS_DEVICE_MEMORY = "less-device-memory"
+    LESS_COMPUTE = "less-compute"
     FEWER_DEVICES = "fewer-devices"
     ANY_NODE_SET = "any-node-set"
     NO_LABELS = "no-labels"
+    LESS_OF_TWO = "less-of-two"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One edit after which the job starts at once: the field with its old and new value, and where it would go."""
+    """One edit after which the job starts at once: the field with its old and new value, and where it would go. Of an
+    edit of two fields all three are pairs, `field` with a + between.
+    """
 
     kind: ChangeKind
     field: str
@@ -67,7 +76,7 @@ class Trial:
 
 def smallest_changes(planner: Planner, policy: EnginePolicy, job: PendingJob) -> tuple[Change, ...]:
     """Edits of one wish after which all of the job would start now, in the order of ChangeKind; of each kind the one
-    that keeps most of the wish.
+    that keeps most of the wish. Where no single one helps, two amounts at once.
     """
     trial, found = Trial(planner, policy, job), []
     for kind, field, edits in _edits(trial, worth_of_models(planner.ledger.state), job.request):
@@ -76,7 +85,7 @@ def smallest_changes(planner: Planner, policy: EnginePolicy, job: PendingJob) ->
         if edited is not None and placed:
             old, new = getattr(job.request, field), getattr(edited, field)
             found.append(Change(kind, field, old, new, edited, placed[0].node))
-    return tuple(found)
+    return tuple(found) or _less_of_two(trial, job.request)
 
 
 Edit = tuple[ChangeKind, str, Sequence[Request]]
@@ -98,10 +107,12 @@ def _edits(trial: Trial, worth_ppm: Ints, request: Request) -> Iterator[Edit]:
     yield ChangeKind.LESS_CORES, "cores", _less(trial, request, "cores")
     yield ChangeKind.LESS_HOST_MEMORY, "host_memory_mib", _less(trial, request, "host_memory_mib")
     yield (
-        ChangeKind.LESS_DEVICE_MEMORY,
-        "device_memory_mib",
-        _less(trial, request, "device_memory_mib"),
+        ChangeKind.LESS_READ_BANDWIDTH,
+        "read_bandwidth_mib_s",
+        _less(trial, request, "read_bandwidth_mib_s"),
     )
+    yield ChangeKind.LESS_DEVICE_MEMORY, "device_memory_mib", _less(trial, request, "device_memory_mib")
+    yield ChangeKind.LESS_COMPUTE, "device_compute_milli", _less(trial, request, "device_compute_milli")
     fewer = [replace(request, devices=count) for count in range(request.devices - 1, 0, -1)]
     yield ChangeKind.FEWER_DEVICES, "devices", fewer
     if request.node_sets:
@@ -123,19 +134,66 @@ def _other_models(trial: Trial, worth_ppm: Ints, request: Request) -> list[Reque
 
 def _less(trial: Trial, request: Request, field: str) -> list[Request]:
     """The largest smaller amount that fits; less of one amount never fits worse, so it can be bisected."""
-    asked: int | None = getattr(request, field)
-    if not asked:
+    asked, least = _asked(request, field), _least(request, field)
+    if least >= asked or not trial.fits(_with(request, field, least)):
         return []
-    low, high = max(1, asked // _LEAST_PART if field == "device_memory_mib" else 1), asked
-    if not trial.fits(_with(request, field, low)):
-        return []
+    most = _largest(least, asked, lambda amount: trial.fits(_with(request, field, amount)))
+    return [_with(request, field, most)]
+
+
+def _less_of_two(trial: Trial, request: Request) -> tuple[Change, ...]:
+    """The first two amounts of which less helps: cut in the same measure, then each as large as the other allows."""
+    for pair in combinations([field for field in _AMOUNTS if _asked(request, field)], 2):
+        if not trial.fits(_scaled(request, pair, 0)):
+            continue
+        edited = _both_cut(trial, request, pair)
+        placed = trial.starts(edited)
+        if placed:
+            old, new = (tuple(_asked(one, field) for field in pair) for one in (request, edited))
+            return (Change(ChangeKind.LESS_OF_TWO, "+".join(pair), old, new, edited, placed[0].node),)
+    return ()
+
+
+def _both_cut(trial: Trial, request: Request, pair: Sequence[str]) -> Request:
+    step = _largest(0, _STEPS, lambda step: trial.fits(_scaled(request, pair, step)))
+    edited = _scaled(request, pair, step)
+    for field in pair:
+        edited = _widened(trial, edited, field, _asked(request, field))
+    return edited
+
+
+def _widened(trial: Trial, request: Request, field: str, beyond: int) -> Request:
+    """As much more of one amount as fits; `beyond` does not."""
+    most = _largest(_asked(request, field), beyond, lambda amount: trial.fits(_with(request, field, amount)))
+    return _with(request, field, most)
+
+
+def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number that fits, where `low` does and `high` does not."""
     while high - low > 1:
         middle = (low + high) // 2
-        if trial.fits(_with(request, field, middle)):
-            low = middle
-        else:
-            high = middle
-    return [_with(request, field, low)] if low < asked else []
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _scaled(request: Request, fields: Sequence[str], step: int) -> Request:
+    """The request with this part of the two amounts, of _STEPS."""
+    for field in fields:
+        part = _asked(request, field) * step // _STEPS
+        request = _with(request, field, max(part, _least(request, field)))
+    return request
+
+
+def _asked(request: Request, field: str) -> int:
+    """0 where nothing is asked; the compute of a whole device is no amount."""
+    if field == "device_compute_milli" and not request.shareable:
+        return 0
+    asked: int | None = getattr(request, field)
+    return asked or 0
+
+
+def _least(request: Request, field: str) -> int:
+    return max(1, _asked(request, field) // _LEAST_PART) if field in _OF_DEVICES else 1
 
 
 def _with(request: Request, field: str, amount: int) -> Request:
@@ -144,5 +202,9 @@ def _with(request: Request, field: str, amount: int) -> Request:
             return replace(request, cores=amount)
         case "host_memory_mib":
             return replace(request, host_memory_mib=amount)
+        case "read_bandwidth_mib_s":
+            return replace(request, read_bandwidth_mib_s=amount)
+        case "device_compute_milli":
+            return replace(request, device_compute_milli=amount)
         case _:
             return replace(request, device_memory_mib=amount)

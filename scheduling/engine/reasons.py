@@ -9,7 +9,7 @@ import numpy as np
 
 from scheduling.engine import filters
 from scheduling.engine.filters import device_busy, node_power
-from scheduling.engine.filters.cut import Cut, free_but_for_foreign
+from scheduling.engine.filters.cut import Cut, free_but_for_foreign, lacks_memory
 from scheduling.engine.frame import Frame, frame_of, whole_frame
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.quantities import Bools, Ints
@@ -194,7 +194,10 @@ def _gap_of_cut(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> _Ga
 
 
 def _device_amounts(frame: Frame, demand: Demand, cut: Cut, code: ReasonCode) -> tuple[Ints, Ints]:
-    """Per device what it would need and what it has, in MiB."""
+    """Per device what it would need and what it has, in MiB or milli."""
+    if code is ReasonCode.DEVICE_COMPUTE:
+        compute = frame.device.compute_free
+        return np.where(lacks_memory(frame, demand, cut), compute, cut.milli), compute
     if code is ReasonCode.DEVICE_TOO_SMALL:
         return np.full(len(frame.device), cut.piece or 0, dtype=np.int64), np.maximum(frame.device.total, 0)
     if code is ReasonCode.DEVICE_MEMORY_PIECE:

@@ -70,6 +70,7 @@ class ReasonCode(StrEnum):
     DEVICE_TOO_SMALL = "device-too-small"
     DEVICE_COUNT = "device-count"
     DEVICE_BUSY = "device-busy"
+    DEVICE_COMPUTE = "device-compute"
     DEVICE_MEMORY_TOTAL = "device-memory-total"
     DEVICE_MEMORY_PIECE = "device-memory-piece"
     FOREIGN_USE = "foreign-use"
@@ -80,6 +81,9 @@ class ReasonCode(StrEnum):
     READ_BANDWIDTH = "read-bandwidth"
     NODE_POWER = "node-power"
     POWER_CAP = "power-cap"
+    QUEUE_CAP = "queue-cap"
+    TEAM_QUOTA = "team-quota"
+    MEMBER_SHARE = "member-share"
     GANG = "gang"
 
 
@@ -181,6 +185,7 @@ class PendingJob:
     replicas: int = 1
     deferrable: bool = False
     latest_start_ms: int | None = None
+    owner: int = 0
 
     def __post_init__(self) -> None:
         check_bound("replicas", self.replicas, 1, 1024)
@@ -196,19 +201,32 @@ class ModelCap:
 
 @dataclass(frozen=True, slots=True)
 class TeamCap:
-    """What one team may hold inside a queue, in milli-device of a model (None: of all models together)."""
+    """What one team, or its member `owner`, may hold inside a queue, in milli-device of a model (None: of all models
+    together).
+    """
 
     team: int
     model: str | None
     quota_milli: int
+    owner: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What placements of one member of a team hold of the devices of one model in a queue."""
+
+    team: int
+    owner: int
+    model: str | None
+    device_milli: int
 
 
 @dataclass(frozen=True, slots=True)
 class QueueInfo:
     """One queue of the policy; quota in ppm of schedulable capacity, None without a cap.
 
-    `borrow` lets a preemptable queue use idle capacity beyond its quota. `devices_booked_milli` and
-    `cores_booked_milli` are what its placements hold now. Caps are applied by whoever gives `plan()` its jobs.
+    `borrow` lets a preemptable queue use idle capacity beyond its quota. `devices_booked_milli` is what its placements
+    hold of devices now (in parts: `holdings`), `cores_booked_milli` what those without devices hold of cores.
     """
 
     queue: int
@@ -221,6 +239,7 @@ class QueueInfo:
     team_caps: tuple[TeamCap, ...] = ()
     devices_booked_milli: int = 0
     cores_booked_milli: int = 0
+    holdings: tuple[Holding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +253,7 @@ class ExpectedShape:
 @dataclass(frozen=True, slots=True)
 class EnginePolicy:
     """The part of the policy document that `plan()` reads. `precheck_num/precheck_den` is the factor of the memory
-    pre-check (6/5 = 1.2).
+    pre-check (6/5 = 1.2). Without `capped` the caps of queues, teams and members hold nothing back.
     """
 
     weights_ppm: dict[Term, int]
@@ -245,6 +264,7 @@ class EnginePolicy:
     isolate_data_loader: bool = True
     power_cap_mw: int | None = None
     valley: tuple[Window, ...] = ()
+    capped: bool = False
 
     def __post_init__(self) -> None:
         _POLICY.check(self)
@@ -287,7 +307,7 @@ class FilterCount:
 @dataclass(frozen=True, slots=True)
 class NearMiss:
     """A node that failed only late, with the exact shortfall: `needed` and `available` in the unit the code implies
-    (MiB, cores, devices); `available` is None where nobody knows it.
+    (MiB, milli, cores, devices); `available` is None where nobody knows it.
 
     `pieces` are the free amounts per device (for memory codes), largest first.
     """
@@ -299,15 +319,43 @@ class NearMiss:
     pieces: tuple[int, ...] = ()
 
 
+class CapKind(StrEnum):
+    """Whose cap it is."""
+
+    QUEUE = "queue"
+    TEAM = "team"
+    MEMBER = "member"
+
+
+@dataclass(frozen=True, slots=True)
+class CapMiss:
+    """The cap that a job would exceed: what it allows, what is held under it and what the job asks at least, in
+    milli-device (of `model`, None: of all), or in milli-core where it is `of_cores`.
+    """
+
+    kind: CapKind
+    queue: int
+    team: int | None
+    owner: int | None
+    model: str | None
+    of_cores: bool
+    cap_milli: int
+    held_milli: int
+    asked_milli: int
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a job was not placed: one dominant code, the count per filter in filter order, and the nearest nodes."""
+    """Why a job was not placed: one dominant code, the count per filter in filter order, and the nearest nodes. `cap`
+    is there when a cap is the dominant reason.
+    """
 
     job: int
     code: ReasonCode
     nodes: int
     counts: tuple[FilterCount, ...]
     near: tuple[NearMiss, ...]
+    cap: CapMiss | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,7 @@ def _resources(request: Request, spec: JobSpec) -> Resources:
         device_compute_milli=(request.device_compute_milli or None) if request.shareable else None,
         cores=request.cores,
         memory_mib=request.host_memory_mib,
+        read_bandwidth_mib_s=request.read_bandwidth_mib_s,
         splittable=request.splittable,
         shareable=request.shareable,
     )

@@ -17,6 +17,7 @@ _FIFO_OFFER = 16
 _WAITS_FOR_ROOM = frozenset(
     {
         ReasonCode.DEVICE_BUSY,
+        ReasonCode.DEVICE_COMPUTE,
         ReasonCode.DEVICE_MEMORY_TOTAL,
         ReasonCode.DEVICE_MEMORY_PIECE,
         ReasonCode.FOREIGN_USE,

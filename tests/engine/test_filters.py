@@ -50,8 +50,18 @@ REFUSED = [
     (ReasonCode.DEVICE_BUSY, node(1, [device(1, compute_booked_milli=1)]), ONE),
     (
         ReasonCode.DEVICE_BUSY,
-        node(1, [device(1, compute_booked_milli=600)]),
+        node(1, [device(1, compute_booked_milli=1000)]),
         shared(None, device_compute_milli=500),
+    ),
+    (
+        ReasonCode.DEVICE_COMPUTE,
+        node(1, [device(1, compute_booked_milli=600), device(2, compute_booked_milli=700)]),
+        shared(None, device_compute_milli=500),
+    ),
+    (
+        ReasonCode.DEVICE_COMPUTE,
+        node(1, [device(1, memory_booked_mib=GIB, compute_booked_milli=900)]),
+        shared(20 * GIB),
     ),
     (
         ReasonCode.DEVICE_MEMORY_TOTAL,
@@ -128,6 +138,7 @@ def test_shortfalls_name_what_was_needed_and_what_there_is() -> None:
         ReasonCode.DEVICE_TOO_SMALL: (40 * GIB, 24 * GIB, (24 * GIB, 24 * GIB)),
         ReasonCode.DEVICE_COUNT: (3, 2, ()),
         ReasonCode.DEVICE_BUSY: (1, 0, ()),
+        ReasonCode.DEVICE_COMPUTE: (500, 400, ()),
         ReasonCode.DEVICE_MEMORY_TOTAL: (14_746, 12 * GIB, (12 * GIB,)),
         ReasonCode.DEVICE_MEMORY_PIECE: (48 * GIB, 20 * GIB, (20 * GIB,) * 4),
         ReasonCode.FOREIGN_USE: (80 * GIB, 80 * GIB - 700, (80 * GIB - 700,)),

@@ -105,6 +105,40 @@ def test_a_waiting_job_says_why_with_the_arithmetic(api):
     assert explained["changes"] and all(c["text"] and c["field"] for c in explained["changes"])
 
 
+def dry(api, **resources) -> dict:
+    return api.post("/api/v1/jobs/submit?dry_run=1", make.body(resources=resources), format="json").json()
+
+
+@pytest.mark.parametrize(
+    ("resources", "code", "changed"),
+    [
+        (
+            {"devices": 1, "device_compute_milli": 700, "shareable": True},
+            "device-compute",
+            {"resources.device_compute_milli": 500},
+        ),
+        ({"read_bandwidth_mib_s": 2000}, "read-bandwidth", {"resources.read_bandwidth_mib_s": 1000}),
+        ({"cores": 9, "memory": 2000}, "cores-total", {"cores": 7, "memory": 1000}),
+    ],
+)
+def test_a_change_of_an_amount_is_followed_literally(api, user, resources, code, changed):
+    node = make.make_node("alpha", memory_mib=1000, labels={"headrace/read-bandwidth-mib-s": "1000"})
+    make.make_device(node)
+    half = {"devices": 1, "device_compute_milli": 500, "device_memory": 1000, "shareable": True}
+    make.make_job(user, queue="inference", resources=half)
+    make.run_cycle()
+    refusal = dry(api, **resources)["refusal"]
+    assert refusal["near"][0]["code"] == code
+    (change,) = refusal["changes"]
+    if change["field"] == "resources":
+        found = {name: to for name, to in change["to"].items() if change["from"][name] != to}
+    else:
+        found = {change["field"]: change["to"]}
+    assert found == changed
+    followed = {name.removeprefix("resources."): value for name, value in found.items()}
+    assert dry(api, **{**resources, **followed})["placement"]
+
+
 def test_the_explanation_of_a_placed_job_is_its_score_sheet(api):
     make.make_node("a", cores=4)
     make.make_node("b", cores=8)

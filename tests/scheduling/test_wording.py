@@ -110,6 +110,27 @@ def test_a_change_is_not_told_as_what_was_asked():
     assert change_text(change, "tb-007") == "With 81920 MiB of device memory it starts at once on tb-007."
 
 
+def test_shares_of_compute_are_told_in_tenths_of_a_per_cent():
+    near = NearMiss(7, ReasonCode.DEVICE_COMPUTE, 705, 500)
+    assert sentence(near) == (
+        "This job needs 70.5 % of the compute of one device; on tb-007 at most 50 % is free."
+    )
+    with translation.override("zh-hans"):
+        assert sentence(near) == "此作业需要单台设备 70.5 % 的算力；tb-007 上单台最多空闲 50 %。"
+
+
+def test_a_change_of_two_amounts_names_both():
+    new = Request(cores=8, host_memory_mib=102400)
+    change = Change(ChangeKind.LESS_OF_TWO, "cores+host_memory_mib", (9, 102401), (8, 102400), new, 7)
+    assert (
+        change_text(change, "tb-007") == "With 8 cores and 102400 MiB of memory it starts at once on tb-007."
+    )
+    share = Change(ChangeKind.LESS_COMPUTE, "device_compute_milli", 700, 505, new, 7)
+    assert change_text(share, "tb-007") == "With 50.5 % of a device's compute it starts at once on tb-007."
+    with translation.override("zh-hans"):
+        assert "8 个 CPU 核" in change_text(change, "tb-007")
+
+
 @pytest.mark.parametrize(
     ("code", "text"),
     [

@@ -10,6 +10,7 @@ import numpy as np
 from scheduling.engine.filters import (
     cores,
     device_busy,
+    device_compute,
     device_count,
     device_health,
     device_memory_piece,
@@ -59,6 +60,7 @@ ON_DEVICES: tuple[tuple[ReasonCode, DeviceFilter], ...] = (
     (device_size.CODE, device_size.narrow),
     (device_count.CODE, device_count.narrow),
     (device_busy.CODE, device_busy.narrow),
+    (device_compute.CODE, device_compute.narrow),
     (device_memory_total.CODE, device_memory_total.narrow),
     (device_memory_piece.CODE, device_memory_piece.narrow),
     (foreign_use.CODE, foreign_use.narrow),
@@ -71,7 +73,13 @@ AFTER_DEVICES: tuple[tuple[ReasonCode, NodeFilter], ...] = (
     (read_bandwidth.CODE, read_bandwidth.keeps),
 )
 # Not about single nodes: the planner asks them of what all the others left.
-OF_THE_CLUSTER: tuple[ReasonCode, ...] = (ReasonCode.POWER_CAP, ReasonCode.GANG)
+OF_THE_CLUSTER: tuple[ReasonCode, ...] = (
+    ReasonCode.POWER_CAP,
+    ReasonCode.QUEUE_CAP,
+    ReasonCode.TEAM_QUOTA,
+    ReasonCode.MEMBER_SHARE,
+    ReasonCode.GANG,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

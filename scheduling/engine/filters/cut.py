@@ -66,6 +66,16 @@ def cut_of(frame: Frame, demand: Demand, count: int) -> Cut:
     return Cut(count, piece, need, memory, milli, alone, everything, pools, frame.pool.size)
 
 
+def lacks_memory(frame: Frame, demand: Demand, cut: Cut) -> Bools:
+    """Devices without the memory that a memory-only slice needs. Its compute is only its memory in other words, so that
+    the memory filters give the truer reason.
+    """
+    if demand.whole or demand.request.device_compute_milli:
+        return np.zeros(len(frame.device), dtype=np.bool_)
+    found: Bools = free_but_for_foreign(frame, cut) < cut.need
+    return found
+
+
 def free_but_for_foreign(frame: Frame, cut: Cut) -> Ints:
     """Free memory if nobody outside used the devices; a device given alone counts as what it must find."""
     own = np.minimum(frame.device.free + frame.device.foreign, np.maximum(frame.device.allocatable, 0))

@@ -1,6 +1,8 @@
-"""Whole devices must be unbooked; shared ones must have the compute share left."""
+"""Whole devices must be unbooked; of shared ones some compute must be left."""
 
-from scheduling.engine.filters.cut import Cut, free_but_for_foreign
+import numpy as np
+
+from scheduling.engine.filters.cut import Cut, lacks_memory
 from scheduling.engine.frame import Frame
 from scheduling.engine.quantities import Bools
 from scheduling.engine.shapes import Demand
@@ -10,21 +12,16 @@ CODE = ReasonCode.DEVICE_BUSY
 
 
 def narrow(frame: Frame, demand: Demand, cut: Cut) -> None:
-    """Devices with enough unbooked compute; a device taken alone books all of it, so it must be unbooked.
-
-    The compute of a memory-only slice is only its memory in other words: a device that lacks the memory, too, is left
-    to the memory filters, which give the truer reason.
+    """Devices that are not taken, and those that are left to the memory filters; how much of its compute a shared one
+    has left is asked later.
     """
-    kept = unbooked(frame, demand, cut)
-    if not demand.whole and demand.request.device_compute_milli == 0:
-        kept = kept | (free_but_for_foreign(frame, cut) < cut.need)
-    cut.keep(frame, kept, cut.count)
+    cut.keep(frame, unbooked(frame, demand, cut) | lacks_memory(frame, demand, cut), cut.count)
 
 
 def unbooked(frame: Frame, demand: Demand, cut: Cut) -> Bools:
-    """Devices with the compute free that is asked. Of one that is taken alone no memory may be kept, either: a hold
-    that came too late for its compute keeps memory only.
+    """Devices with any compute free; with all of it where one is taken alone. Of such a one no memory may be kept,
+    either: a hold that came too late for its compute keeps memory only.
     """
-    device = frame.device
-    found: Bools = device.compute_free >= cut.milli
-    return found & (~(cut.alone | demand.whole) | (device.free + device.foreign >= cut.memory))
+    device, alone = frame.device, cut.alone | demand.whole
+    found: Bools = device.compute_free >= np.where(alone, cut.milli, np.minimum(cut.milli, 1))
+    return found & (~alone | (device.free + device.foreign >= cut.memory))

@@ -16,6 +16,17 @@ function said(field: string, value: unknown, other: unknown): string {
   return typeof other === "number" && memory(other) === memory(value) ? exactMemory(value) : memory(value);
 }
 
+/** Of a change of a whole section, its fields that differ, one by one. */
+export function parts(change: Change): Pick<Change, "field" | "from" | "to">[] {
+  const { from, to } = change;
+  if (!isFields(from) || !isFields(to)) return [change];
+  return Object.keys(to)
+    .filter((name) => asYaml(from[name]) !== asYaml(to[name]))
+    .map((name) => ({ field: `${change.field}.${name}`, from: from[name], to: to[name] }));
+}
+
+const isFields = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+
 const lastPart = (field: string) => field.split(".").at(-1) ?? field;
 
 interface ChangesProps { changes: readonly Change[]; onTake?: ((change: Change) => void) | undefined; takeWord?: string }
@@ -27,8 +38,8 @@ export function Changes({ changes, onTake, takeWord }: ChangesProps) {
   return (
     <>
       <div className="diff">
-        <div className="m">− {lastPart(first.field)}: {asYaml(first.from)}</div>
-        <div className="p">+ {lastPart(first.field)}: {asYaml(first.to)}</div>
+        {parts(first).map((part) => <div key={`-${part.field}`} className="m">− {lastPart(part.field)}: {asYaml(part.from)}</div>)}
+        {parts(first).map((part) => <div key={`+${part.field}`} className="p">+ {lastPart(part.field)}: {asYaml(part.to)}</div>)}
       </div>
       <p style={{ margin: "8px 0" }}>{typeset(first.text)}</p>
       {onTake ? (
@@ -40,7 +51,7 @@ export function Changes({ changes, onTake, takeWord }: ChangesProps) {
         {others.map((change) => (
           <div className="opt" key={`${change.field}-${asYaml(change.to)}`}>
             <div>
-              <span className="med">{lastPart(change.field)}: {said(change.field, change.from, change.to)} → {said(change.field, change.to, change.from)}</span>
+              <span className="med">{parts(change).map((part) => `${lastPart(part.field)}: ${said(part.field, part.from, part.to)} → ${said(part.field, part.to, part.from)}`).join("; ")}</span>
               <div className="sm mut">{typeset(change.text)}</div>
             </div>
             {onTake ? <button type="button" className="btn sml" onClick={() => onTake(change)}>{takeWord ?? t("why.takeShort")}</button> : null}

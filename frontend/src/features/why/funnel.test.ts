@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { NB } from "@/lib/format";
 import { amountOf } from "./amount";
+import { parts } from "./Changes";
 import { lack } from "./Candidates";
 import { fromAll } from "./Funnel";
 import { measured } from "./Shortfall";
@@ -21,6 +22,7 @@ it("writes amounts in their units", () => {
   expect(amountOf(8, "devices", t)).toBe("why.unit.devices:8");
   expect(amountOf(350_000, "mW", t)).toBe(`350${NB}W`);
   expect(amountOf(1200, "MiB/s", t)).toBe(`1,200${NB}MiB/s`);
+  expect([amountOf(700, "milli", t), amountOf(705, "milli", t)]).toEqual([`70${NB}%`, `70.5${NB}%`]);
   expect(amountOf(1200, null, t)).toBe("1,200");
 });
 
@@ -35,4 +37,10 @@ it("tells a small shortfall exactly", () => {
   expect(lack({ ...near, needed: 102_401, available: 102_400 }, t)).toBe(`102,401${NB}MiB of 102,400${NB}MiB`);
   expect(lack({ ...near, needed: 40_960, available: 20_480 }, t)).toBe(`40${NB}GiB of 20${NB}GiB`);
   expect(lack({ ...near, needed: 40_960, available: null }, t)).toBe(`40${NB}GiB of nobody knows`);
+});
+
+it("shows of a changed section the fields that differ", () => {
+  const change = { field: "resources", from: { cores: 9, memory: 2000, devices: 0 }, to: { cores: 8, memory: 1000, devices: 0 }, text: "", node_name: "n1" };
+  expect(parts(change).map((part) => [part.field, part.from, part.to])).toEqual([["resources.cores", 9, 8], ["resources.memory", 2000, 1000]]);
+  expect(parts({ ...change, field: "resources.cores", from: 9, to: 8 })).toHaveLength(1);
 });

@@ -70,6 +70,7 @@ export default {
     "device-too-small": "a larger device",
     "device-count": "more devices in one node",
     "device-busy": "free devices",
+    "device-compute": "free compute on one device",
     "device-memory-total": "device memory",
     "device-memory-piece": "device memory in one piece",
     "foreign-use": "devices without foreign use",

@@ -68,6 +68,7 @@ export default {
     "device-too-small": "更大的设备",
     "device-count": "单节点内更多设备",
     "device-busy": "空闲设备",
+    "device-compute": "单台设备的空闲算力",
     "device-memory-total": "显存",
     "device-memory-piece": "单块显存",
     "foreign-use": "无外部占用的设备",
