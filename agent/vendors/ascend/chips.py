@@ -163,8 +163,17 @@ def _indices(chips: Sequence[Chip], *, by_logic: bool) -> list[int]:
     """
     if by_logic and all(chip.logic is not None for chip in chips):
         return [chip.logic for chip in chips if chip.logic is not None]
-    most = max((chip.chip for chip in chips), default=0) + 1
-    return [_index(chip, chips_per_board=most) for chip in chips]
+    per_board = _chips_per_board(chips)
+    return [_index(chip, chips_per_board=per_board) for chip in chips]
+
+
+def _chips_per_board(chips: Sequence[Chip]) -> int:
+    """As boards show that have their first, second ... chip; what is told of single chips shows at least that many."""
+    boards: dict[int, set[int]] = {}
+    for chip in chips:
+        boards.setdefault(chip.npu, set()).add(chip.chip)
+    whole = [len(places) for places in boards.values() if places == set(range(len(places)))]
+    return max(whole, default=max((chip.chip for chip in chips), default=0) + 1)
 
 
 def _index(chip: Chip, *, chips_per_board: int) -> int:
@@ -172,7 +181,9 @@ def _index(chip: Chip, *, chips_per_board: int) -> int:
         return chip.phy
     if chips_per_board == 1 or chip.npu < 0:
         return chip.npu
-    return chip.npu * chips_per_board + chip.chip if chip.logic is None else chip.logic
+    if chip.logic is not None:
+        return chip.logic
+    return chip.npu * chips_per_board + min(chip.chip, chips_per_board - 1)
 
 
 def _reading(chip: Chip, index: int, *, driver: str | None, twins: bool) -> Reading:
