@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import msgspec
 
@@ -79,15 +80,12 @@ def _read_table(clean: str) -> Capture:
         if match is None:
             continue
         finding = _from_table(record, match)
-        parent = next((older for older in findings if older.index == finding.index), None)
-        if parent is not None and match.group(2).isdigit():
-            findings[findings.index(parent)] = parent.over(
-                Finding(
-                    index=parent.index, partitions=(*parent.partitions, _function(finding, match.group(2)))
-                )
-            )
-        elif parent is None:
+        parent = next((at for at, older in enumerate(findings) if older.index == finding.index), None)
+        if parent is None or not match.group(2).isdigit():
             findings.append(finding)
+        else:
+            function = _function(finding, match.group(2))
+            findings[parent] = replace(findings[parent], partitions=(*findings[parent].partitions, function))
     driver = re.search(r"^\s*\|.*\bDriver\s+(v[\w.\-]+)\s*\|\s*$", clean, re.MULTILINE)
     version = driver.group(1) if driver else next((one.driver_version for one in findings), None)
     return Capture(tuple(findings), version)

@@ -107,6 +107,12 @@ class Finding:
         """What tells this device from others of one output: its number, or its address where it has none."""
         return self.index if self.index != NO_INDEX else normal_pci(self.pci_bus_id)
 
+    @property
+    def slot(self) -> str | None:
+        """The address without the function, which may count slices of one device."""
+        address = normal_pci(self.pci_bus_id)
+        return address.rpartition(".")[0] if address else None
+
     def over(self, older: Finding) -> Finding:
         """Both findings of one device; this one's values where both say something."""
         mine = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -135,13 +141,18 @@ class Capture:
 
 
 def merge(captures: Iterable[Capture]) -> Capture:
-    """Several outputs of one tool, taken one after the other: the same index is the same device."""
+    """Several outputs of one tool, taken one after the other: the same index is the same device. Two slots under one
+    index are two devices, of hosts whose outputs stand in one file.
+    """
     found: dict[object, Finding] = {}
+    slots: dict[object, str] = {}
     driver: str | None = None
     links: dict[tuple[int, int], Link] = {}
     warnings: list[Notice] = []
     for capture in captures:
         for finding in capture.findings:
+            if finding.slot and slots.setdefault(finding.key, finding.slot) != finding.slot:
+                finding = replace(finding, index=NO_INDEX)
             older = found.get(finding.key)
             found[finding.key] = finding.over(older) if older else finding
         driver = driver or known(capture.driver_version)

@@ -55,6 +55,7 @@ _BLOCK = re.compile(
     r"^GPU\s+((?:[0-9a-fA-FxX*#]{1,8}:)?[0-9a-fA-FxX*#]{1,2}:[0-9a-fA-FxX*#]{1,2}\.[\dxX*#])\s*$"
 )
 _XML = re.compile(r"(?:<\?xml|<(?=[\w]*log\b|gpu\b)).*?(?:</\w*log>|\Z)", re.DOTALL)
+_WHOLE_XML = re.compile(r"<(\w*log)\b.*?</\1>", re.DOTALL)
 _MASKED = re.compile(r"[xX*#]{2}|\.\.\.|\[")
 _SECOND = re.compile(r"^(\S+)\s+(\S+)\s+(\S+)\s+(.*)$")
 _COLUMNS = {
@@ -80,7 +81,8 @@ def collect(captured: str) -> Capture:
     """All that is said in this text, also by several outputs one after the other."""
     clean = plain(captured)
     captures = [_read_xml(document) for document in _XML.findall(clean)]
-    rest = _XML.sub("", clean)
+    # Where a document does not end, lists may stand below what only looks like its beginning.
+    rest = _WHOLE_XML.sub("", clean)
     names = tuple(Finding(index=number, model=name, uuid=uuid) for number, name, uuid in read_names(rest))
     captures += [_read_table(rest), _read_list(rest), Capture(names), _read_csv(rest)]
     captures += [read_matrix(rest)] if looks_like_matrix(rest) else []
@@ -226,7 +228,9 @@ def _read_csv(clean: str) -> Capture:
 def _from_row(order: int, row: dict[str | None, str], cells: list[str]) -> Finding:
     texts = {name: text for name, text in row.items() if name and name != "index"}
     index = to_int(row.get("index"), low=0, high=1 << 12)
-    return Finding(index=order if index is None else index, complaints=tuple(cells), **texts)  # type: ignore[arg-type]
+    due = {"memory_used", "memory_total"} <= set(texts)
+    place = order if index is None else index
+    return Finding(index=place, complaints=tuple(cells), tells_memory=due, **texts)  # type: ignore[arg-type]
 
 
 class IluvatarProbe(CommandProbe):

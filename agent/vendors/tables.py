@@ -16,11 +16,14 @@ _ANOTHER_HOST = re.compile(r"^\S+ \| (CHANGED|SUCCESS|FAILED|UNREACHABLE)\b")
 _KEY = re.compile(r"^([^:]*[^:\s])\s*:(?:\s+(.*)|)$")
 
 
+Header = tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True)
 class Record:
     """One device of a table: its lines of cells, and the header's lines above them."""
 
-    header: tuple[tuple[str, ...], ...]
+    header: Header
     lines: tuple[tuple[str, ...], ...]
 
     @property
@@ -49,37 +52,37 @@ def read_records(
     labels: frozenset[str],
     *,
     starts: re.Pattern[str] = STARTS_RECORD,
-    otherwise: tuple[tuple[str, ...], ...] = (),
+    otherwise: Header = (),
 ) -> list[Record]:
-    """The devices of the first table whose header begins with one of these words; later tables (processes) are left
-    out. A record begins at a line of cells (joined by `|`) that `starts` matches. Rows without any header are read as
-    if `otherwise` stood above them.
+    """The devices of all tables whose headers begin with one of these words; tables of processes are left out. A record
+    begins at a line of cells (joined by `|`) that `starts` matches. Rows above the first header are read as if
+    `otherwise` stood above them: the head of a table may be cut.
     """
-    rows = list(_rows(text))
-    header, body = _split_header(rows, labels)
-    if not header:
-        header = otherwise
-        body = [cells for cells in rows if cells and otherwise and len(cells) == len(otherwise[0])]
-    lines: list[list[tuple[str, ...]]] = []
-    for cells in body:
-        if cells[0].startswith("Process"):
-            break
-        if starts.match("|".join(cells)):
-            lines.append([cells])
-        elif lines and len(lines[-1]) < len(header):
-            lines[-1].append(cells)
-    return [Record(header, tuple(record)) for record in lines]
+    found: list[tuple[Header, list[tuple[str, ...]]]] = []
+    header, current = otherwise, None
+    widths = {len(otherwise[0])} if otherwise else set[int]()
+    rows = iter(_rows(text))
+    for cells in rows:
+        if cells and _is_header(cells, labels):
+            header = (cells, *(row for row in iter(lambda: next(rows, None), None)))
+            widths, current = set(range(1, 1 << 8)), None
+        elif cells and cells[0].startswith("Process"):
+            widths = set()
+        elif cells and len(cells) in widths:
+            if starts.match("|".join(cells)):
+                current = [cells]
+                found.append((header, current))
+            elif current and len(current) < len(header):
+                current.append(cells)
+    return [Record(header, tuple(lines)) for header, lines in found]
 
 
-def _split_header(
-    rows: list[tuple[str, ...] | None], labels: frozenset[str]
-) -> tuple[tuple[tuple[str, ...], ...], list[tuple[str, ...]]]:
-    """(lines of the header, all rows below it); the header ends at a rule."""
-    for start, cells in enumerate(rows):
-        if cells and len(cells) > 1 and not labels.isdisjoint(cells[0].split()[:1]):
-            end = next((at for at in range(start, len(rows)) if rows[at] is None), len(rows))
-            return tuple(row for row in rows[start:end] if row), [row for row in rows[end:] if row]
-    return (), []
+def _is_header(cells: tuple[str, ...], labels: frozenset[str]) -> bool:
+    return (
+        len(cells) > 1
+        and not labels.isdisjoint(cells[0].split()[:1])
+        and "PID" not in " ".join(cells).split()
+    )
 
 
 def split_pair(text: str | None) -> tuple[str | None, str | None]:

@@ -54,6 +54,10 @@ EXPECTED: dict[str, list[tuple[Any, ...]]] = {
         (0, None, 9120, None, None, "unknown"),
         (1, None, 64, None, None, "unknown"),
     ],
+    "iluvatar/ixsmi-head-cut-then-table.txt": [
+        (6, "0000:71:00.0", 9120, 16384, 37, "healthy"),
+        (2, "0000:32:00.0", 512, 16384, 12, "healthy"),
+    ],
     "ascend/other-host.txt": [(3, "0000:82:00.0", 2870, 32768, 5, "healthy")],
     "iluvatar/ixsmi-q-masked.txt": [
         (0, None, 20480, 32768, 71, "healthy"),
@@ -143,6 +147,19 @@ TWICE = [
 def test_the_same_output_twice_tells_nothing_else(path: Path) -> None:
     name = f"{path.parent.name}/{path.name}"
     assert document(readout(name, name)) == document(readout(name))
+
+
+def test_one_number_of_two_hosts_is_two_devices() -> None:
+    table = (
+        "| 0    Iluvatar MR-V50 | 00000000:{bus}:00.0 | 1000MHz 1200MHz |\n"
+        "| 0% 3{heat}C P0 28W / 150W | 64MiB / 16384MiB | 0% Default |\n"
+    )
+    text = "gpu1:\n" + table.format(bus="32", heat=1) + "gpu2:\n" + table.format(bus="71", heat=2)
+    found = PROBES[Vendor.ILUVATAR].parse(text)
+    assert rows(found, "index", "pci_bus_id", "temperature_c") == [
+        (0, "0000:32:00.0", 31),
+        (None, "0000:71:00.0", 32),
+    ]
 
 
 @pytest.mark.parametrize("name", ["iluvatar/ixsmi-q-masked.txt", "metax/mx-smi-list-masked.txt"])

@@ -45,7 +45,7 @@ def read_text(captured: str) -> Capture:
     gpus += [*smi_csv.read_csv(rest), *amd_smi.read_list(rest)]
     entries = [one for one in documents if not _is_of_cards(one)]
     gpus += [capture for one in entries for capture in amd_smi.read_entries(_entries(one))]
-    capture = topology.with_topology(unite(_by_number(cards), _by_number(gpus)), rest)
+    capture = topology.with_topology(unite(merge(cards), merge(gpus)), rest)
     lines, asides = rocm.split_asides([line for line in rocm.loose(rest) if not _is_read(line)], TABLE)
     capture = merge([add_complaints(capture, lines, TABLE), asides])
     empty = any(document == [] or dig(document, "gpu_data") == [] for document in documents)
@@ -73,28 +73,13 @@ def unite(cards: Capture, gpus: Capture) -> Capture:
 def _same(finding: Finding, others: list[Finding]) -> int | None:
     """Where the same device stands among these: by its address, else by its number. Slices share their slot."""
     numbered = [at for at, other in enumerate(others) if other.index == finding.index]
-    near = [at for at, other in enumerate(others) if slices.slot(other) == slices.slot(finding) is not None]
+    near = [at for at, other in enumerate(others) if other.slot == finding.slot is not None]
     at_home = [at for at in near if normal_pci(others[at].pci_bus_id) == normal_pci(finding.pci_bus_id)]
     if both := [at for at in near if at in numbered]:
         return both[0]
     if len(at_home) == 1:
         return at_home[0]
-    return next((at for at in numbered if not slices.slot(finding) or not slices.slot(others[at])), None)
-
-
-def _by_number(captures: list[Capture]) -> Capture:
-    """Outputs of one tool: its numbers are the same in all of them. Two slots under one number are two devices, of
-    hosts whose outputs stand in one file.
-    """
-    found: dict[object, Finding] = {}
-    slots: dict[int, str] = {}
-    for finding in (finding for capture in captures for finding in capture.findings):
-        slot = slices.slot(finding)
-        if slot and slots.setdefault(finding.index, slot) != slot:
-            finding = replace(finding, index=NO_INDEX)
-        older = found.get(finding.key)
-        found[finding.key] = finding.over(older) if older else finding
-    return replace(merge(captures), findings=tuple(found.values()))
+    return next((at for at in numbered if not finding.slot or not others[at].slot), None)
 
 
 def _renumbered(links: tuple[Link, ...], numbers: dict[int, int]) -> list[Link]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import msgspec
 
-from agent.protocol import Link, Partition, normal_pci
+from agent.protocol import Link, Partition
 from agent.vendors.findings import Capture, Finding, mib
 
 WHOLE = "SPX"
@@ -25,7 +25,7 @@ def gather(capture: Capture) -> Capture:
     groups: list[list[Finding]] = []
     by_slot: dict[str, list[Finding]] = {}
     for finding in capture.findings:
-        place, identity = slot(finding), _identity(finding)
+        place, identity = finding.slot, _identity(finding)
         sliced = (_mode(finding)[0] or WHOLE) != WHOLE or (identity is not None and same[identity] > 1)
         if place and sliced and place in by_slot:
             by_slot[place].append(finding)
@@ -46,7 +46,7 @@ def _follows(finding: Finding, group: list[Finding]) -> bool:
     mode = _mode(finding)[0]
     return (
         number == len(group)
-        and slot(group[0]) is None
+        and group[0].slot is None
         and mode != WHOLE
         and mode in (None, _mode(group[0])[0])
     )
@@ -62,15 +62,9 @@ def _links(links: tuple[Link, ...], groups: list[list[Finding]]) -> tuple[Link, 
     return tuple(found.values())
 
 
-def slot(finding: Finding) -> str | None:
-    """The address without the function, which counts slices."""
-    address = normal_pci(finding.pci_bus_id)
-    return address.rpartition(".")[0] if address else None
-
-
 def _identity(finding: Finding) -> tuple[str, str] | None:
     """Slot and name, which slices have in common in a list of devices that tells no mode."""
-    place = slot(finding)
+    place = finding.slot
     return (place, finding.uuid) if place and finding.uuid else None
 
 
@@ -87,7 +81,7 @@ def _one(group: list[Finding]) -> Finding:
     compute, memory = next((mode for finding in group if (mode := _mode(finding))[0]), (None, "?"))
     parts = _parts(memory, len(group))
     sizes = [mib(finding.memory_total) for finding in group]
-    place = slot(head)
+    place = head.slot
     address = f"{place}.0" if place else None
     stem = head.uuid or address or f"amd-{head.index}"
     return replace(

@@ -9,7 +9,7 @@ import msgspec
 from agent.notices import notice
 from agent.vendors.base import Readout, plain
 from agent.vendors.nvidia import kernel_log, smi_csv, smi_list, smi_table, smi_text, smi_xml, text, topology
-from agent.vendors.nvidia.merging import merge_readouts
+from agent.vendors.nvidia.merging import merge_readouts, settled
 
 # A character or word without which it is not worth looking, how the format is told, and what reads it.
 FORMATS: tuple[tuple[str, Callable[[str], bool], Callable[[str], Readout]], ...] = (
@@ -34,6 +34,7 @@ def parse_text(captured: str) -> Readout:
     lines = text.parse_lines(clean)
     recognised = bool(found or lines.readings or lines.warnings)
     readout = merge_readouts([*found, lines])
+    readout = msgspec.structs.replace(readout, readings=settled(readout.readings))
     if recognised:
         return readout
     return msgspec.structs.replace(readout, warnings=[notice("not-recognised")])

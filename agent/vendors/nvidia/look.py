@@ -188,9 +188,8 @@ def _checks(look: Look, facts: DeviceFacts, sample: DeviceSample) -> list[Check]
         checks.setdefault(code, check)
     missing = _missing(look, facts, sample)
     if missing and not any(states.is_broken(check) for check in checks.values()):
-        checks["unreadable"] = Check(
-            device=name, result=CheckResult.UNKNOWN, code="no-reading", evidence=missing
-        )
+        code, evidence = missing
+        checks["unreadable"] = Check(device=name, result=CheckResult.UNKNOWN, code=code, evidence=evidence)
     ranked = sorted(checks.values(), key=states.severity, reverse=True)
     return ranked or [Check(device=name, result=CheckResult.OK)]
 
@@ -217,22 +216,27 @@ def _unreadable(look: Look, sample: DeviceSample) -> str | None:
     return None
 
 
-def _missing(look: Look, facts: DeviceFacts, sample: DeviceSample) -> str | None:
-    """What the output should have said and did not."""
-    if look.cut:
-        return "the output about this device is cut off or damaged"
+def _missing(look: Look, facts: DeviceFacts, sample: DeviceSample) -> tuple[str, str] | None:
+    """Code and words for what the output should have said and did not; a value that was not asked for is no gap."""
+    evidence = None
     unread = _unreadable(look, sample)
-    if unread:
-        return f"unreadable: {unread}"
     live = (sample.memory_used_mib, sample.utilization_pct, sample.temperature_c, sample.power_mw)
-    if all(value is None for value in live):
-        return "no reading of this device"
-    if not look.memory_due or UNIFIED_MEMORY.search(facts.model or ""):
+    if look.cut:
+        evidence = "the output about this device is cut off or damaged"
+    elif unread:
+        evidence = f"unreadable: {unread}"
+    elif all(value is None for value in live):
+        if not any((look.used, look.utilization, look.temperature, *look.draws)):
+            return states.NOT_SAID, "this output says nothing of health"
+        evidence = "no reading of this device"
+    elif (
+        not look.memory_due
+        or UNIFIED_MEMORY.search(facts.model or "")
+        or any(part.memory_used_mib is not None for part in look.partitions)
+    ):
         return None
-    if any(part.memory_used_mib is not None for part in look.partitions):
-        return None
-    if sample.memory_used_mib is None:
-        return "memory use is not reported"
-    if facts.memory_total_mib is None:
-        return "the size of the memory is not reported"
-    return None
+    elif sample.memory_used_mib is None:
+        evidence = "memory use is not reported"
+    elif facts.memory_total_mib is None and look.total:
+        evidence = "the size of the memory is not reported"
+    return ("no-reading", evidence) if evidence else None

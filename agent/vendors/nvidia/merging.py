@@ -75,6 +75,30 @@ def merge_readouts(readouts: Iterable[Readout]) -> Readout:
     )
 
 
+def settled(readings: list[Reading]) -> list[Reading]:
+    """Rows of processes name their device by its UUID alone. Where the devices were listed without theirs, it is one
+    of these: the one that has its processes, or the only one; else nobody knows which, and there is none more of it.
+    """
+    nameless = [at for at, one in enumerate(readings) if one.facts.index >= 0 and not one.facts.uuid]
+    found = dict(enumerate(readings))
+    loose = [at for at, one in found.items() if _is_of_processes(one)]
+    if len(loose) > len(nameless):
+        return readings
+    for at in loose:
+        mine = {process.pid for process in found[at].processes}
+        homes = [home for home in nameless if mine <= {process.pid for process in found[home].processes}]
+        homes = homes or (nameless if len(nameless) == 1 else [])
+        reading = found.pop(at)
+        if len(homes) == 1:
+            found[homes[0]] = join(found[homes[0]], reading)
+    return list(found.values())
+
+
+def _is_of_processes(reading: Reading) -> bool:
+    nowhere = reading.facts.index < 0 and not reading.facts.pci_bus_id
+    return nowhere and bool(reading.processes) and not states.is_broken(reading.check)
+
+
 def join(first: Reading, second: Reading) -> Reading:
     """What two readings of one device say together; the second one's figures are the later ones."""
     facts = fill(first.facts, second.facts)

@@ -89,17 +89,17 @@ def parse_csv(captured: str) -> Readout:
         header = header_of(line)
         if header is not None:
             columns, place = header, 0
-        elif not line.strip() or is_complaint(line) or (columns is None and not looks_like_row(line)):
             continue
-        elif columns is not None and any(column.name == "pid" for column in columns):
-            apps.append(_app(line, columns))
-        else:
-            look = _row(line, columns, place) if columns else _bare_row(line)
+        if not line.strip() or is_complaint(line) or (columns is not None and _is_of_others(line, columns)):
+            continue
+        own = None if columns is None or _is_of_another(line, columns) else columns
+        if own and any(column.name == "pid" for column in own):
+            apps.append(_app(line, own))
+        elif own or looks_like_row(line):
+            look = _row(line, own, place) if own else _bare_row(line)
             place += 1
-            if look is None:
-                continue
-            driver = driver or _value(line, columns, "driver_version")
-            looks.append(look)
+            driver = driver or _value(line, own, "driver_version")
+            looks += [look] if look else []
     damaged = any(look.cut for look in looks)
     warnings: list[Notice] = [notice("output-damaged", tool="nvidia-smi")] if damaged else []
     readings = _together(looks, apps, driver)
@@ -134,6 +134,27 @@ def looks_like_row(line: str) -> bool:
         _NAME.search(cell) or _WATTS.match(cell) or _UUID.match(cell) or _BUS.match(cell) for cell in cells
     )
     return bool(identity and telling)
+
+
+def _is_of_others(line: str, columns: Sequence[Column]) -> bool:
+    """Whether a line below a header is no row, be it cut: it stands in a table, or has no comma and names no device."""
+    clean = line.strip()
+    alone = "," not in clean and not (_UUID.match(clean) or _BUS.match(clean))
+    return clean.startswith(("|", "+", "<")) or (alone and len(columns) > 1)
+
+
+def _is_of_another(line: str, columns: Sequence[Column]) -> bool:
+    """Whether a device's row has neither as many cells as the header above it, nor its kinds of cells: it is of a
+    listing without a header.
+    """
+    cells = [cell.strip() for cell in line.split(",")]
+    if len(cells) == len(columns) or not looks_like_row(line):
+        return False
+    named = [(column.name, cell) for column, cell in zip(columns, cells, strict=False)]
+    return any(
+        (_UUID.fullmatch(cell) and name != "uuid") or (_BUS.fullmatch(cell) and name != "pci.bus_id")
+        for name, cell in named
+    )
 
 
 def _cells(line: str, columns: Sequence[Column]) -> Mapping[str, str] | None:
