@@ -99,6 +99,7 @@ export function answer(method: string, url: URL, body: unknown): Answer {
   if (path === "jobs/submit") return url.searchParams.has("dry_run") ? dryRun(body as JobRequest) : { status: 201, body: JOBS.find((one) => one.id === 311) };
   if (path === "what-if") return { ...ok(whatIf(body as WhatIfRequest)), waitMs: 400 };
   if (path === "map") return ok(mapAnswer());
+  if (path === "readings") return ok(readingsAnswer("cluster", 0, url.searchParams.get("from")));
   const machine = /^(nodes|devices)\/(\d+)(?:\/(\w+))?$/.exec(path);
   if (machine) return oneMachine([machine[1] ?? "", Number(machine[2]), machine[3]], method, url);
   const found = /^jobs\/(\d+)(?:\/(\w+))?$/.exec(path);

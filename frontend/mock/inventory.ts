@@ -189,6 +189,10 @@ export function readingsAnswer(kind: string, id: number, from: string | null): R
   const phase = chance(id, 14) * 6;
   const curve = (low: number, high: number) => (i: number) => low + (high - low) * wave(i, points, phase);
   const booked = device?.booked.memory_mib ?? 0;
+  if (kind === "cluster") {
+    const series = [steps("utilization_pct", points, curve(41, 58), 30), { ...steps("booked_milli", points, curve(770, 860), 0) }];
+    return { from: new Date(start).toISOString(), to: new Date(start + points * step * 1000).toISOString(), step_s: step, grain: "minute", points, series };
+  }
   const series = kind === "devices"
     ? [steps("utilization_pct", points, curve(12, 92), 8), steps("memory_used_mib", points, curve(booked * 0.3, booked * 0.9), 900), steps("temperature_c", points, curve(41, 76), 2), steps("power_mw", points, curve(120_000, 350_000), 22_000),
       { ...steps("booked_milli", points, () => 0, 0), mean: Array.from({ length: points }, (_, i) => (i < points * 0.2 ? 0 : (device?.booked.compute_milli ?? 0))) },

@@ -55,7 +55,7 @@ def test_the_status_page_shows_the_scheduler_and_hands_out_recordings(console: C
     console.submit("true", Name="leaves a recording")
     console.expect_status("succeeded")
     console.go("/status")
-    for name in ("Cycle, P95", "Own CPU, of one core", "Skipped looks", "Longest gap"):
+    for name in ("Cycle, P95", "Own CPU, of one core", "Skipped cycles", "Longest gap"):
         expect(page.get_by_text(name)).to_be_visible()
     expect(page.get_by_role("heading", name="Agents by version")).to_be_visible()
     with page.expect_download() as waiting:

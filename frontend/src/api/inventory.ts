@@ -10,11 +10,8 @@ export type Readings = Schemas["Readings"];
 export type ReadingSeries = Schemas["Series"];
 export type DeviceEvent = Schemas["DeviceEvent"];
 
-/** Whose readings. */
-export interface ReadingsOf {
-  readonly kind: "device" | "node";
-  readonly id: number;
-}
+/** Whose readings; of the cluster, those of all its accelerators together. */
+export type ReadingsOf = { readonly kind: "device" | "node"; readonly id: number } | { readonly kind: "cluster" };
 
 /** Times shown, in milliseconds; `now` is the server's. */
 export interface Window {
@@ -26,14 +23,15 @@ const MOST_POINTS = 240;
 const LEAST_PAUSE_MS = 10_000;
 
 /** Not made old by hints: those come with every flush, and a chart changes once per step. */
-export const readingsQuery = ({ kind, id }: ReadingsOf, { spanMs, now }: Window) =>
+export const readingsQuery = (of: ReadingsOf, { spanMs, now }: Window) =>
   queryOptions({
-    queryKey: ["history", kind, id, spanMs],
+    queryKey: ["history", of, spanMs],
     queryFn: ({ signal }) => {
       const query = { from: new Date(now() - spanMs).toISOString(), points: MOST_POINTS };
-      return kind === "device"
-        ? body(api.GET("/api/v1/devices/{device_id}/readings", { signal, params: { path: { device_id: id }, query } }))
-        : body(api.GET("/api/v1/nodes/{node_id}/readings", { signal, params: { path: { node_id: id }, query } }));
+      if (of.kind === "cluster") return body(api.GET("/api/v1/readings", { signal, params: { query } }));
+      return of.kind === "device"
+        ? body(api.GET("/api/v1/devices/{device_id}/readings", { signal, params: { path: { device_id: of.id }, query } }))
+        : body(api.GET("/api/v1/nodes/{node_id}/readings", { signal, params: { path: { node_id: of.id }, query } }));
     },
     placeholderData: keepPreviousData,
     refetchInterval: Math.max(LEAST_PAUSE_MS, spanMs / MOST_POINTS),

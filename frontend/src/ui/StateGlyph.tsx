@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { DeviceHealth, NodeState } from "@/api/types";
+import { count } from "@/lib/format";
 
 export type StateName = DeviceHealth | NodeState;
 
@@ -65,11 +66,11 @@ export function StateWord({ state }: { state: StateName }) {
 }
 
 /** A counting chip that, pressed, keeps only its state. */
-export function StateChip({ state, count, pressed, onPress }: { state: StateName; count: number; pressed: boolean; onPress: () => void }) {
+export function StateChip({ state, number, pressed, onPress }: { state: StateName; number: number; pressed: boolean; onPress: () => void }) {
   const { t } = useTranslation();
   return (
     <button type="button" className="chip" aria-pressed={pressed} onClick={onPress}>
-      <StateGlyph state={state} /> <b>{count}</b> {t(`ui.state.${state}`)}
+      <StateGlyph state={state} /> <b>{count(number)}</b> {t(`ui.state.${state}`)}
     </button>
   );
 }

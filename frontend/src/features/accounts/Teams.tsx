@@ -20,7 +20,7 @@ export function Teams({ teams }: { teams: readonly Team[] }) {
       <tbody>
         {teams.map((team) => [
           <tr key={team.slug}>
-            <td><button type="button" className="icb" style={{ padding: 0 }} aria-expanded={open === team.slug} onClick={() => setOpen(open === team.slug ? null : team.slug)}><b>{team.name}</b> <span className="dim">{team.slug}</span></button></td>
+            <td><button type="button" className="icb" style={{ padding: 0 }} aria-expanded={open === team.slug} onClick={() => setOpen(open === team.slug ? null : team.slug)}><b>{team.name}</b>{team.slug === team.name ? null : <> <span className="dim">{team.slug}</span></>}</button></td>
             <td className="r">{count(team.members)}</td>
           </tr>,
           open === team.slug ? <tr key={`${team.slug}-members`}><td colSpan={2} style={{ paddingLeft: 16 }}><Members slug={team.slug} /></td></tr> : null,

@@ -9,7 +9,7 @@ import { tokensQuery } from "@/api/queries";
 import { meQuery } from "@/api/session";
 import type { Token } from "@/api/types";
 import { dateTime } from "@/lib/format";
-import { Copyable } from "@/ui/ApiCall";
+import { ApiCall, Copyable } from "@/ui/ApiCall";
 import { Confirm, Dialog } from "@/ui/Dialog";
 import { Answer, Empty } from "@/ui/ListLooks";
 import { PageHead } from "@/ui/Panel";
@@ -30,7 +30,10 @@ export function TokensPage() {
   };
   return (
     <div className="page">
-      <PageHead title={t("accounts.tokens")} sub={t("accounts.tokensSub")} actions={<button type="button" className="btn pri" onClick={() => setMaking(true)}>{t("accounts.newToken")}</button>} />
+      <PageHead title={t("accounts.tokens")} sub={t("accounts.tokensSub")} actions={<>
+        <ApiCall call={{ method: "GET", path: "/api/v1/tokens" }} />
+        <button type="button" className="btn pri" onClick={() => setMaking(true)}>{t("accounts.newToken")}</button>
+      </>} />
       <section className="panel">
         <Answer query={query} loading={t("accounts.reading")}>
           {(page) => (page.results.length > 0 ? <TokenTable tokens={page.results} onRevoke={setRevoking} /> : (

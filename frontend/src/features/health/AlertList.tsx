@@ -50,7 +50,7 @@ function Handling({ alert }: { alert: Alert }) {
     <div className="handling sm">
       {alert.acknowledged_at ? (
         <>
-          <span>{t("health.acknowledgedBy", { by: alert.acknowledged_by, at: dateTime(alert.acknowledged_at, i18n.language) })}{alert.note ? ` ${alert.note}` : ""}</span>
+          <span>{t("health.acknowledgedBy", { by: alert.acknowledged_by, at: dateTime(alert.acknowledged_at, i18n.language) })}{alert.note ? ` · ${alert.note}` : ""}</span>
           <button type="button" className="btn sml" disabled={!may} title={refused} onClick={() => { act(unacknowledgeAlert(alert.id)); }}>{t("health.unacknowledge")}</button>
         </>
       ) : (

@@ -40,7 +40,7 @@ export function HealthPage() {
         </div>
         <div className="stack">
           <Answer query={overview} loading={t("health.reading")}>{(data) => <Counts overview={data} />}</Answer>
-          <Silences />
+          <Silences open={open.data?.results ?? []} />
           <Rules />
         </div>
       </Columns>
@@ -56,22 +56,24 @@ function Counts({ overview }: { overview: Overview }) {
   return (
     <div className="stack">
       <Panel title={t("health.nodes")} meta={<Link to="/nodes">{t("health.all", { count: overview.nodes.total, total: count(overview.nodes.total) })}</Link>}>
-        <table><tbody>{NODE_STATES.map((state) => <Row key={state} state={state} number={overview.nodes[state]} link />)}</tbody></table>
+        <table><tbody>{NODE_STATES.map((state) => <Row key={state} state={state} number={overview.nodes[state]} to={{ to: "/nodes", search: { state } }} />)}</tbody></table>
       </Panel>
       <Panel title={t("health.devices")} meta={<Link to="/map">{t("health.onMap")}</Link>}>
         {overview.devices.total === 0 ? <p className="mut">{t("health.noDevices")}</p> : (
-          <table><tbody>{DEVICE_STATES.map((state) => <Row key={state} state={state} number={overview.devices[state]} />)}</tbody></table>
+          <table><tbody>{DEVICE_STATES.map((state) => <Row key={state} state={state} number={overview.devices[state]} to={{ to: "/map", search: { spot: state } }} />)}</tbody></table>
         )}
       </Panel>
     </div>
   );
 }
 
-function Row({ state, number, link = false }: { state: StateName; number: number; link?: boolean }) {
+interface RowProps { state: StateName; number: number; to: { to: "/map" | "/nodes"; search: Record<string, string> } }
+
+function Row({ state, number, to }: RowProps) {
   return (
     <tr>
       <td><StateWord state={state} /></td>
-      <td className="r">{link && number > 0 ? <Link to="/nodes" search={{ state }}>{count(number)}</Link> : count(number)}</td>
+      <td className="r">{number > 0 ? <Link {...to}>{count(number)}</Link> : count(number)}</td>
     </tr>
   );
 }

@@ -18,7 +18,7 @@ export function Rules() {
     <Panel title={t("health.rules")} meta={<Link to="/policy">{t("health.rulesFrom")}</Link>}>
       <Answer query={query} loading={t("health.reading")}>
         {(rules) => (rules.length > 0
-          ? <ul className="alerts">{rules.map((rule) => <OneRule key={rule.name} rule={rule} />)}</ul>
+          ? <ul className="alerts bare">{rules.map((rule) => <OneRule key={rule.name} rule={rule} />)}</ul>
           : <p className="mut">{t("health.noRules")}</p>)}
       </Answer>
     </Panel>
@@ -35,7 +35,6 @@ function OneRule({ rule }: { rule: AlertRule }) {
   const where = [...rule.node_sets, ...rule.models];
   return (
     <li>
-      <span />
       <div>
         <div className="med">{rule.name}</div>
         <div className="sm mut">

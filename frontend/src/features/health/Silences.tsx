@@ -12,6 +12,7 @@ import { dateTime } from "@/lib/format";
 import { Confirm } from "@/ui/Dialog";
 import { Answer } from "@/ui/ListLooks";
 import { Panel } from "@/ui/Panel";
+import { AlertSubject } from "./subject";
 
 const HOURS = [1, 4, 24, 168];
 const MINUTES_PER_HOUR = 60;
@@ -37,35 +38,39 @@ export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () =>
   );
 }
 
-export function Silences() {
+/** An open alert about the silence's subject, which knows its name. */
+const subjectOf = (silence: Silence, open: readonly Alert[]): Alert | undefined =>
+  open.find((alert) => alert.subject_type === silence.subject_type && String(alert.subject_id) === String(silence.subject_id));
+
+export function Silences({ open }: { open: readonly Alert[] }) {
   const { t } = useTranslation();
   const query = useQuery(silencesQuery);
   return (
     <Panel title={t("health.silences")}>
       <Answer query={query} loading={t("health.reading")}>
         {(page) => (page.results.length > 0
-          ? <ul className="alerts">{page.results.map((one) => <OneSilence key={one.id} silence={one} />)}</ul>
+          ? <ul className="alerts bare">{page.results.map((one) => <OneSilence key={one.id} silence={one} about={subjectOf(one, open)} />)}</ul>
           : <p className="mut">{t("health.noSilences")}</p>)}
       </Answer>
     </Panel>
   );
 }
 
-function OneSilence({ silence }: { silence: Silence }) {
+function OneSilence({ silence, about }: { silence: Silence; about: Alert | undefined }) {
   const { t, i18n } = useTranslation();
   const client = useQueryClient();
   const me = useQuery(meQuery);
   const [error, setError] = useState<unknown>(null);
   const may = me.data?.permissions.includes("alert-handle") ?? false;
-  const what = [silence.code || t("health.every"), `${silence.subject_type} ${silence.subject_id}`.trim()].filter((part) => part !== "").join(" · ");
+  const what = silence.code === "" ? t("health.every") : silence.code;
+  const whom = about ? <AlertSubject alert={about} /> : `${silence.subject_type} ${silence.subject_id}`.trim();
   const end = () => {
     endSilence(silence.id).then(() => client.invalidateQueries({ queryKey: keys.alerts }), setError);
   };
   return (
     <li>
-      <span />
       <div>
-        <div className="med">{what}</div>
+        <div className="med">{what}{whom === "" ? null : <> · {whom}</>}</div>
         <div className="sm mut">{t("health.silenceUntil", { at: dateTime(silence.until, i18n.language), by: silence.created_by, reason: silence.reason })}</div>
         {error ? <div className="sm" role="alert">{asProblem(error).message}</div> : null}
       </div>

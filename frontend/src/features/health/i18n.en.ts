@@ -10,7 +10,7 @@ export default {
   reading: "reading alerts",
   acknowledge: "Acknowledge",
   unacknowledge: "Unacknowledge",
-  acknowledgedBy: "Acknowledged by {{by}}, {{at}}.",
+  acknowledgedBy: "Acknowledged by {{by}}, {{at}}",
   silence: "Silence…",
   silencedTitle: "Silenced",
   silences: "Silences",

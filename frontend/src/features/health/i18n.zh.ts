@@ -9,7 +9,7 @@ export default {
   reading: "正在读取告警",
   acknowledge: "确认",
   unacknowledge: "取消确认",
-  acknowledgedBy: "{{by}} 于 {{at}} 确认。",
+  acknowledgedBy: "{{by}} 于 {{at}} 确认",
   silence: "静默…",
   silencedTitle: "已静默",
   silences: "静默",

@@ -75,7 +75,7 @@ function Filters() {
     <div className="row wrap" style={{ marginBottom: 12 }}>
       <input ref={field} className="field" type="search" defaultValue={search.search ?? ""} placeholder={t("inventory.search")} aria-label={t("inventory.search")} onChange={(event) => typed(event.target.value)} />
       {STATES.filter((state) => (counts?.[state] ?? 0) > 0 || search.state === state).map((state) => (
-        <StateChip key={state} state={state} count={counts?.[state] ?? 0} pressed={search.state === state} onPress={() => set("state", search.state === state ? undefined : state)} />
+        <StateChip key={state} state={state} number={counts?.[state] ?? 0} pressed={search.state === state} onPress={() => set("state", search.state === state ? undefined : state)} />
       ))}
     </div>
   );

@@ -19,8 +19,7 @@ function DeviceRow({ device, node }: { device: Device; node: NodeDetail }) {
       <td><StateWord state={device.health} />{device.cordoned ? <span className="mut sm"> · {t("ui.state.cordoned")}</span> : null}</td>
       <td className="r">{percent(share * 100, 0)}</td>
       <td className="r"><Known value={device.reading?.utilization_pct} format={(value) => percent(value, 0)} /></td>
-      <td className="r"><Known value={device.reading?.memory_used_mib} format={memory} /></td>
-      <td className="r"><Known value={device.memory_total_mib} format={memory} /></td>
+      <td className="r"><Known value={device.reading?.memory_used_mib} format={memory} /> <span className="dim">/ <Known value={device.memory_total_mib} format={memory} /></span></td>
       <td className="r"><Known value={device.reading?.temperature_c} format={(value) => withUnit(value, "°C")} /></td>
       <td className="r"><Known value={device.reading?.power_mw} format={(value) => power(Math.round(value / 1000))} /></td>
     </tr>
@@ -36,7 +35,7 @@ function inOrder(devices: readonly Device[]): readonly Device[] {
 export function DeviceTable({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   if (node.devices.length === 0) return <span className="mut">{t("nodes.noDevices")}</span>;
-  const right = ["booked", "measured", "memoryUsed", "memoryTotal", "temperature", "power"] as const;
+  const right = ["booked", "measured", "memoryUsed", "temperature", "power"] as const;
   return (
     <div className="scroll wide">
       <table>

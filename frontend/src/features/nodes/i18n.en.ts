@@ -73,7 +73,7 @@ export default {
     report: "last report", clock: "clock offset", power: "power", load: "load, 1 min", isolation: "isolation", labels: "labels",
   },
   column: {
-    model: "Model", state: "State", booked: "Booked", measured: "Measured", memoryUsed: "Memory used", memoryTotal: "of",
+    model: "Model", state: "State", booked: "Booked", measured: "Measured", memoryUsed: "Memory used",
     temperature: "Temperature", power: "Power", job: "Job", attempt: "Attempt", phase: "Phase", cores: "CPUs", slices: "Device: memory",
     image: "Image", digest: "Digest", path: "Path", source: "Source", type: "Type", size: "Size",
   },

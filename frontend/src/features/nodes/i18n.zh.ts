@@ -68,11 +68,11 @@ export default {
   simulated: "模拟节点：设备与读数均为虚构。",
   clockFar: "时钟偏差过大；不以此节点自身的时间判定超时。",
   fact: {
-    nodeSet: "节点组", cpu: "CPU", cores: "核", memory: "内存", system: "系统", runtimes: "容器运行时", agent: "代理",
+    nodeSet: "节点集", cpu: "CPU", cores: "核", memory: "内存", system: "系统", runtimes: "容器运行时", agent: "代理",
     report: "最近上报", clock: "时钟偏差", power: "功率", load: "负载（1 分钟）", isolation: "隔离", labels: "标签",
   },
   column: {
-    model: "型号", state: "状态", booked: "预订", measured: "实测", memoryUsed: "显存已用", memoryTotal: "共",
+    model: "型号", state: "状态", booked: "预订", measured: "实测", memoryUsed: "显存已用",
     temperature: "温度", power: "功率", job: "作业", attempt: "尝试", phase: "阶段", cores: "CPU", slices: "设备：显存",
     image: "镜像", digest: "摘要", path: "路径", source: "来源", type: "类型", size: "大小",
   },

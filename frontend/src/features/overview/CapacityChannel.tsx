@@ -14,6 +14,7 @@ const SPILL_IN = 26;
 const GATES = [0.205, 0.455, 0.705] as const;
 const LEAST_WIDTH = 760;
 const LOSS_PX = 138;
+const LAST_LOSS_PX = 172;
 
 /** Whole where it is a count, one decimal below ten. */
 function amount(value: number): string {
@@ -41,8 +42,9 @@ function Drawing({ overview, width }: { overview: Overview; width: number }) {
   const known = flow.measured !== null;
   // A wide fall leaves no room beside it: its figure then stands in it.
   const besideFree = beside(x[2], losses.free > 0 ? h[1] - h[2] : -SPILL_IN);
-  const freeInside = losses.free > 0 && x[3] - besideFree < LOSS_PX;
+  const freeInside = losses.free > 0 && x[3] + SPILL_IN - besideFree < LOSS_PX;
   const freeX = freeInside ? x[2] + SPILL_IN + 12 : besideFree;
+  const idleX = beside(x[3], (losses.idle ?? 0) > 0 ? h[2] - h[3] : -SPILL_IN);
   const { devices, nodes } = overview;
   const out = flow.unit === "devices" ? [t("overview.outDetail", { quarantined: devices.quarantined ?? 0, missing: devices.missing ?? 0 }), t("overview.outMore", { unknown: devices.unknown ?? 0, nodes: nodes.total - (nodes.ready ?? 0) })] : [];
   return (
@@ -75,7 +77,7 @@ function Drawing({ overview, width }: { overview: Overview; width: number }) {
       ) : losses.over > 0 ? (
         <Loss x={x[3] + 10} value={amount(losses.over)} what={t("overview.over")} details={[t("overview.overDetail")]} />
       ) : (
-        <Loss x={beside(x[3], losses.idle > 0 ? h[2] - h[3] : -SPILL_IN)} value={amount(losses.idle)} what={t("overview.idle")}
+        <Loss x={idleX} isNarrow={width - idleX < LAST_LOSS_PX} value={amount(losses.idle)} what={t("overview.idle")}
           details={flow.booked > 0 ? [t("overview.idleDetail", { share: percent((losses.idle / flow.booked) * 100) })] : []} />
       )}
     </svg>
@@ -124,14 +126,17 @@ function Stage({ x, name, value, share = "", unknown = false }: { x: number; nam
   );
 }
 
-function Loss({ x, value, what, details, plate = false }: { x: number; value: string; what: string; details: string[]; plate?: boolean }) {
+interface LossProps { x: number; value: string; what: string; details: string[]; plate?: boolean; isNarrow?: boolean }
+
+/** Where it is narrow, the words stand below the figure. */
+function Loss({ x, value, what, details, plate = false, isNarrow = false }: LossProps) {
   return (
     <>
       {plate ? <rect x={x - 6} y="220" width={LOSS_PX + 6} height="40" fill="var(--surface)" /> : null}
       <text x={x} y="236">
-        <tspan className="k" style={{ fontSize: 15 }}>{value}</tspan> <tspan style={{ fontSize: 13, fill: "var(--ink)" }}>{what}</tspan>
+        <tspan className="k" style={{ fontSize: 15 }}>{value}</tspan> <tspan x={isNarrow ? x : undefined} dy={isNarrow ? 16 : undefined} style={{ fontSize: 13, fill: "var(--ink)" }}>{what}</tspan>
       </text>
-      {details.filter(Boolean).map((line, index) => <text key={line} x={x} y={252 + index * 15}>{line}</text>)}
+      {details.filter(Boolean).map((line, index) => <text key={line} x={x} y={252 + (isNarrow ? 15 : 0) + index * 15}>{line}</text>)}
     </>
   );
 }

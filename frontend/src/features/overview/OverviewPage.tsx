@@ -13,6 +13,7 @@ import { CapacityChannel } from "./CapacityChannel";
 import { flowOf } from "./channel";
 import { DayPanel, LastCycle } from "./Figures";
 import { LevelsPanel } from "./Levels";
+import { UtilisationPanel } from "./Utilisation";
 import { WaitRanges } from "./WaitRanges";
 import { Reasons } from "./Reasons";
 import "./overview.css";
@@ -62,10 +63,9 @@ function Panels({ overview }: { overview: Overview }) {
         <NeedsPerson open={overview.alerts.open} />
       </Columns>
       <Columns parts={[1.28, 1]} top={16}>
-        <LevelsPanel overview={overview} />
+        {unit === "devices" ? <UtilisationPanel /> : <LevelsPanel overview={overview} />}
         <Panel title={t("overview.waits")} meta={t("overview.waitsNote")}><WaitRanges queues={overview.queues} /></Panel>
-      </Columns>
-      <Columns parts={[1.28, 1, 0.62]} top={18}>
+        {unit === "devices" ? <LevelsPanel overview={overview} /> : null}
         <Panel title={t("overview.whyWait")} meta={<Link to="/jobs" search={{ status: "pending" }}>{t("overview.allWaiting", { count: overview.jobs.pending, jobs: count(overview.jobs.pending) })}</Link>}>
           <Reasons waiting={overview.waiting} />
         </Panel>

@@ -32,6 +32,8 @@ export default {
   overDetail: "by jobs, or by what Headrace did not start",
   notMeasured: "not measured",
   notMeasuredDetail: "no valid reading; not zero",
+  utilisation: "Utilisation",
+  utilisationNote: "all accelerators = 100 %",
   levels: "Booked and measured",
   levelsNote: "now, schedulable = 100 %",
   perNode: "per node",

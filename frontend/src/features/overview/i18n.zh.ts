@@ -30,6 +30,8 @@ export default {
   overDetail: "来自作业，或非 Headrace 启动的程序",
   notMeasured: "无实测",
   notMeasuredDetail: "没有有效读数，不等于零",
+  utilisation: "利用率",
+  utilisationNote: "全部加速卡 = 100 %",
   levels: "预订与实测",
   levelsNote: "当前，可调度 = 100 %",
   perNode: "逐节点",

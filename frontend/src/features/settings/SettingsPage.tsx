@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { setLanguage } from "@/api/actions";
 import { changeLanguage, LANGUAGES, type Language } from "@/i18n";
 import { setTheme, useThemeChoice } from "@/lib/theme";
+import { ApiCall } from "@/ui/ApiCall";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
 import { Seg } from "@/ui/Seg";
 
@@ -21,7 +22,7 @@ export function SettingsPage() {
   const themes = (["system", "light", "dark"] as const).map((value) => ({ value, label: t(`settings.theme.${value}`) }));
   return (
     <div className="page">
-      <PageHead title={t("settings.title")} />
+      <PageHead title={t("settings.title")} actions={<ApiCall call={{ method: "GET", path: "/api/v1/me" }} />} />
       <Columns parts={[1, 1]}>
         <Panel title={t("settings.language")} meta={t("settings.languageNote")}>
           <Seg value={i18n.language as Language} options={LANGUAGES.map((value) => ({ value, label: NAMES[value] }))} label={t("settings.language")} onChange={choose} />

@@ -75,7 +75,7 @@ function Table({ recordings }: { recordings: readonly Recording[] }) {
         <tbody>
           {recordings.map((one) => (
             <tr key={one.id}>
-              <td className="r">{String(one.id)}</td><td className="r nw">{dateTime(one.at, i18n.language)}</td><td className="r">{one.cycle == null ? <None /> : String(one.cycle)}</td><td className="r">{count(one.nodes)}</td>
+              <td className="r">{String(one.id)}</td><td className="r nw">{dateTime(one.at, i18n.language)}</td><td className="r">{one.cycle == null ? <None /> : count(one.cycle)}</td><td className="r">{count(one.nodes)}</td>
               <td className="r">{count(one.jobs)}</td><td className="r">{count(one.placed)}</td><td className="r">{count(one.refused)}</td><td className="r nw">{size(one.bytes)}</td>
               <td className="r nw">
                 <a href={recordingDocument(one.id)} download aria-label={t("status.downloadOne", { id: String(one.id) })}>{t("status.download")}</a>{" · "}

@@ -6,7 +6,7 @@ function Mark({ children }: { children: ReactNode }) {
   return <svg width="18" height="10" aria-hidden="true">{children}</svg>;
 }
 
-export function ChartKey({ booked = true }: { booked?: boolean }) {
+export function ChartKey({ booked, limit }: { booked: boolean; limit: boolean }) {
   const { t } = useTranslation();
   return (
     <div className="chartkey xs mut">
@@ -14,7 +14,7 @@ export function ChartKey({ booked = true }: { booked?: boolean }) {
       <span><Mark><path d="M0 5h18" stroke="var(--water)" strokeDasharray="3 2" /></Mark>{t("ui.chart.key.p95")}</span>
       <span><Mark><rect width="18" height="10" fill="var(--water)" opacity=".3" /></Mark>{t("ui.chart.key.band")}</span>
       {booked ? <span><Mark><rect width="18" height="10" fill="var(--booked)" opacity=".55" /></Mark>{t("ui.chart.key.booked")}</span> : null}
-      <span><Mark><path d="M0 5h18" stroke="var(--ink-3)" strokeDasharray="6 3" /></Mark>{t("ui.chart.key.limit")}</span>
+      {limit ? <span><Mark><path d="M0 5h18" stroke="var(--ink-3)" strokeDasharray="6 3" /></Mark>{t("ui.chart.key.limit")}</span> : null}
       <span><Mark><rect width="18" height="10" fill="url(#stipple)" /></Mark>{t("ui.chart.key.gap")}</span>
     </div>
   );

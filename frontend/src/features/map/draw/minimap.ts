@@ -15,6 +15,12 @@ export function miniScale(layout: Layout): number {
   return Math.min(MINI.width / (layout.width + 2 * RIM), MINI.height / (layout.height + 2 * RIM));
 }
 
+/** The part of the minimap that the map fills. */
+export function miniSize(layout: Layout): { readonly width: number; readonly height: number } {
+  const scale = miniScale(layout);
+  return { width: Math.min(MINI.width, Math.ceil((layout.width + 2 * RIM) * scale)), height: Math.min(MINI.height, Math.ceil((layout.height + 2 * RIM) * scale)) };
+}
+
 function colourOf(node: MapNode, palette: Palette): string {
   if (isUnheard(node.state)) return palette.unknown;
   const known = node.devices.map((device) => deviceLevel(device, "level").measured).filter((value) => value !== null);
@@ -40,6 +46,8 @@ export function drawMiniNodes(c: CanvasRenderingContext2D, layout: Layout, palet
 }
 
 export interface MiniFrame {
+  /** Of the whole minimap, which shows no more than there is. */
+  readonly box: { readonly width: number; readonly height: number };
   readonly left: number;
   readonly top: number;
   readonly width: number;
@@ -51,9 +59,10 @@ export function miniFrame(layout: Layout, camera: Camera, size: Size): MiniFrame
   const scale = miniScale(layout);
   const left = Math.max(1, (camera.x + RIM) * scale);
   const top = Math.max(1, (camera.y + RIM) * scale);
-  const right = Math.min(MINI.width - 1, (camera.x + RIM + size.width / camera.zoom) * scale);
-  const bottom = Math.min(MINI.height - 1, (camera.y + RIM + size.height / camera.zoom) * scale);
-  return { left, top, width: Math.max(2, right - left), height: Math.max(2, bottom - top) };
+  const box = miniSize(layout);
+  const right = Math.min(box.width - 1, (camera.x + RIM + size.width / camera.zoom) * scale);
+  const bottom = Math.min(box.height - 1, (camera.y + RIM + size.height / camera.zoom) * scale);
+  return { box, left, top, width: Math.max(2, right - left), height: Math.max(2, bottom - top) };
 }
 
 /** The camera that centres the view on a point of the minimap. */

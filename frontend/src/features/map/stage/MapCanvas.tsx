@@ -220,9 +220,9 @@ function MiniMap({ canvas, frame, stage }: MiniMapProps) {
   };
   return (
     <div className="float mini" aria-hidden="true">
-      <div style={{ position: "relative" }} onPointerDown={lead} onPointerMove={lead}>
+      <div style={{ position: "relative", overflow: "hidden", ...frame?.box }} onPointerDown={lead} onPointerMove={lead}>
         <canvas ref={canvas} width={MINI.width * ratio} height={MINI.height * ratio} style={{ width: MINI.width, height: MINI.height, display: "block" }} />
-        {frame ? <i className="frame" style={{ ...frame }} /> : null}
+        {frame ? <i className="frame" style={{ left: frame.left, top: frame.top, width: frame.width, height: frame.height }} /> : null}
       </div>
     </div>
   );

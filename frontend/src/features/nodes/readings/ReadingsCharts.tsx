@@ -1,4 +1,4 @@
-// Charts of one device's or node's readings, over a time that the address names.
+// Charts of readings of one device, one node or the cluster, over a time that the address names.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { readingsQuery, type Readings, type ReadingsOf } from "@/api/inventory";
@@ -9,19 +9,21 @@ import { Answer } from "@/ui/ListLooks";
 import { Seg } from "@/ui/Seg";
 import { serverNow } from "../useServerNow";
 import { seriesOf, type Shown } from "./series";
-import { SPAN_MS, SPANS, useChartView } from "./span";
+import { DEFAULT_SPAN, type Span, SPAN_MS, SPANS, useChartView } from "./span";
 
 export type Chart = Shown & Omit<TimeChartProps, "series">;
 
 interface ReadingsChartsProps {
   readonly of: ReadingsOf;
   readonly charts: readonly Chart[];
+  /** Shown where the address names none. */
+  readonly usual?: Span;
 }
 
-export function ReadingsCharts({ of, charts }: ReadingsChartsProps) {
+export function ReadingsCharts({ of, charts, usual = DEFAULT_SPAN }: ReadingsChartsProps) {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const [{ span, isTable }, change] = useChartView();
+  const [{ span, isTable }, change] = useChartView(usual);
   const query = useQuery(readingsQuery(of, { spanMs: SPAN_MS[span], now: () => serverNow(client) }));
   return (
     <>
@@ -44,7 +46,7 @@ function Charts({ answer, charts, isTable }: { answer: Readings; charts: readonl
           return isTable ? <ChartTable key={chart.metric} {...chart} series={series} /> : <TimeChart key={chart.metric} {...chart} series={series} />;
         })}
       </div>
-      {isTable ? null : <ChartKey booked={charts.some((chart) => chart.booked !== undefined)} />}
+      {isTable ? null : <ChartKey booked={charts.some((chart) => chart.booked !== undefined)} limit={charts.some((chart) => chart.limit !== undefined)} />}
     </>
   );
 }

@@ -16,23 +16,23 @@ export interface ChartView {
   readonly isTable: boolean;
 }
 
-/** What is not understood falls back to the last hour as pictures. */
-export function parseChartView(search: string): ChartView {
+/** What is not understood falls back to the usual span as pictures. */
+export function parseChartView(search: string, usual: Span = DEFAULT_SPAN): ChartView {
   const params = new URLSearchParams(search);
-  return { span: SPANS.find((entry) => entry === params.get("span")) ?? DEFAULT_SPAN, isTable: params.get("charts") === "table" };
+  return { span: SPANS.find((entry) => entry === params.get("span")) ?? usual, isTable: params.get("charts") === "table" };
 }
 
 /** What the address carries; undefined leaves it out. */
-export function chartSearch({ span, isTable }: ChartView): { span: string | undefined; charts: string | undefined } {
-  return { span: span === DEFAULT_SPAN ? undefined : span, charts: isTable ? "table" : undefined };
+export function chartSearch({ span, isTable }: ChartView, usual: Span = DEFAULT_SPAN): { span: string | undefined; charts: string | undefined } {
+  return { span: span === usual ? undefined : span, charts: isTable ? "table" : undefined };
 }
 
-export function useChartView(): readonly [ChartView, (change: Partial<ChartView>) => void] {
+export function useChartView(usual: Span = DEFAULT_SPAN): readonly [ChartView, (change: Partial<ChartView>) => void] {
   const search = useRouterState({ select: (state) => state.location.searchStr });
   const navigate = useNavigate();
-  const view = useMemo(() => parseChartView(search), [search]);
+  const view = useMemo(() => parseChartView(search, usual), [search, usual]);
   const change = (part: Partial<ChartView>): void => {
-    const wanted = chartSearch({ ...view, ...part });
+    const wanted = chartSearch({ ...view, ...part }, usual);
     void navigate({ to: ".", replace: true, search: (old: Record<string, unknown>) => ({ ...old, ...wanted }) } as never);
   };
   return [view, change];
