@@ -362,6 +362,40 @@ class LogReply(msgspec.Struct, frozen=True):
     truncated: bool = False
 
 
+class CommandOutput(msgspec.Struct, frozen=True):
+    """What one command printed on a node without an agent; `problem` says why it is not all, or not good. `vendor` is
+    whose devices it is about, None for the host. Both times are of the server's clock, around the command.
+    """
+
+    name: str
+    data: bytes
+    problem: str = ""
+    vendor: Vendor | None = None
+    sent_at_us: int = 0
+    received_at_us: int = 0
+
+
+class RemoteRound(msgspec.Struct, frozen=True):
+    """All outputs of one look at a node without an agent. `memory` is that of the last answer, empty at first; only the
+    reader knows what it says.
+    """
+
+    outputs: list[CommandOutput]
+    memory: str = ""
+
+
+class RemoteAnswer(msgspec.Struct, frozen=True):
+    """What the outputs say, as an agent on the node would report it; None with a `problem` where they say nothing.
+    `want_host`: the host's facts are missing or no longer true, so they should be read with the next look.
+    """
+
+    report: Report | None = None
+    machine_id: str | None = None
+    want_host: bool = False
+    memory: str = ""
+    problem: str = ""
+
+
 def normal_pci(text: str | None) -> str | None:
     """A PCI address in one spelling: `00000000:3B:00.0` and `3b:00.0` are `0000:3b:00.0`; None for anything else."""
     match = _PCI.fullmatch((text or "").strip().lower().removeprefix("pci:"))

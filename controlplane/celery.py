@@ -14,10 +14,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 app = Celery("headrace")
 
-TICKS = ("cycle", "upkeep")
+TICKS = ("cycle", "upkeep", "remote")
 ROUTES = {
     "scheduling.tasks.run_cycle": "cycle",
     "scheduling.tasks.*": "upkeep",
+    "inventory.tasks.probe_over_ssh": "remote",
     "inventory.tasks.*": "upkeep",
 }
 # (task, period in seconds): a duplicate tick is harmless, a tick that waited longer than its period is dropped.
@@ -30,6 +31,7 @@ BEAT = (
     ("scheduling.tasks.expect", 300),
     ("scheduling.tasks.prune", 3600),
     ("inventory.tasks.probe_cycle", PROBE_INTERVAL_S),
+    ("inventory.tasks.probe_over_ssh", PROBE_INTERVAL_S),
     ("inventory.tasks.watch_rules", 10),
 )
 

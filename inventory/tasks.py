@@ -11,6 +11,7 @@ from controlplane.base.failures import DATABASE_GONE
 from controlplane.policy.active import active_policy
 from inventory import alert_rules, probing, telemetry
 from inventory.history import partitions, rollup
+from inventory.remote import probing as remote_probing
 from inventory.wiring import UPWARD
 
 log = structlog.get_logger(__name__)
@@ -53,3 +54,9 @@ def probe_cycle() -> int:
 def watch_rules() -> int:
     """Judges the latest readings by the policy's rules; returns the number of alerts raised."""
     return alert_rules.watch(active_policy().alert_rules)
+
+
+@shared_task(name="inventory.tasks.probe_over_ssh")
+def probe_over_ssh() -> int:
+    """Looks at the nodes without an agent that are due; returns the number of those that gave a report."""
+    return remote_probing.probe(active_policy().health).reports

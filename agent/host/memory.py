@@ -56,16 +56,18 @@ def _limits(base: Path, path: str, name: str) -> list[int]:
 
 
 class UsageMeter:
-    """CPU use between two readings, memory in use and load, of the whole host."""
+    """CPU use between two readings, memory in use and load, of the whole host. `last` are the (busy, total, cores) of
+    the last reading, for whoever keeps them beyond this meter.
+    """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, last: tuple[int, int, int] | None = None) -> None:
         self._root = root
-        self._last = self._cpu_ticks()
+        self.last = last or self._cpu_ticks()
 
     def sample(self) -> NodeSample:
         """One reading; CPU use is unknown on the first call or when time stood still."""
-        ticks, last = self._cpu_ticks(), self._last
-        self._last = ticks
+        ticks, last = self._cpu_ticks(), self.last
+        self.last = ticks
         used = None
         if ticks and last and ticks[1] > last[1]:
             cores = max(1, ticks[2])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from agent.protocol import Check, CheckResult
@@ -9,17 +11,17 @@ from agent.vendors.base import Reading
 
 
 class ErrorCounts:
-    """The last counts per device."""
+    """The `last` counts per device, for whoever keeps them beyond this object."""
 
-    def __init__(self) -> None:
-        self._last: dict[str, int] = {}
+    def __init__(self, last: Mapping[str, int] | None = None) -> None:
+        self.last = dict(last or {})
 
     def judge(self, reading: Reading) -> Reading:
         """The reading, with a failed check where errors were added since the last look; the worst comes first."""
         name, count = reading.check.device, reading.uncorrectable
-        before = self._last.get(name)
+        before = self.last.get(name)
         if count is not None:
-            self._last[name] = count
+            self.last[name] = count
         if count is None or before is None or count <= before:
             return reading
         evidence = f"{count - before} new uncorrectable memory errors ({before} -> {count})"

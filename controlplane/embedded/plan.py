@@ -15,6 +15,8 @@ BIN = Path(sys.prefix) / "bin"
 APP = "controlplane.celery"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 DEFAULT_PORT = 8000
+# A look over SSH waits nearly all of its time; ticks overlap where a node takes longer than one lasts.
+REMOTE = ("--pool", "threads", "--concurrency", "4")
 # Settings of the agent that people may give by environment; see docs/operations.md.
 AGENT_SETTINGS = "HEADRACE_AGENT_"
 
@@ -91,10 +93,11 @@ def web_child(state: StateFolder, address: Address, env: Mapping[str, str]) -> C
 
 
 def worker_children(state: StateFolder, env: Mapping[str, str]) -> list[ChildSpec]:
-    """Two workers, since the cycle never waits behind upkeep, and the beat."""
+    """Workers that never wait for one another: a cycle not behind upkeep, upkeep for no node over SSH. And the beat."""
     return [
         child("worker-cycle", worker("cycle", "--pool", "solo"), state=state, env=env),
-        child("worker-upkeep", worker("upkeep,remote,replay", "--concurrency", "2"), state=state, env=env),
+        child("worker-upkeep", worker("upkeep,replay", "--concurrency", "2"), state=state, env=env),
+        child("worker-remote", worker("remote", *REMOTE), state=state, env=env),
         child("beat", beat(state), state=state, env=env),
     ]
 

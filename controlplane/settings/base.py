@@ -15,6 +15,8 @@ from controlplane.settings.database import database_from_url
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = Path(os.environ.get("HEADRACE_STATE", BASE_DIR / ".headrace"))
+# Private keys for nodes without an agent: a folder that only the server reads.
+SSH_KEYS_DIR = Path(os.environ.get("HEADRACE_SSH_KEYS", STATE_DIR / "ssh"))
 
 
 def _secret_key() -> str:

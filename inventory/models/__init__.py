@@ -11,6 +11,7 @@ from inventory.models.node import (
     NodeState,
     RetiredBoot,
 )
+from inventory.models.remote import RemoteHost, RemoteProblem
 from inventory.models.silence import ProbeBeat, UncountedCause, UncountedTime
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "NodeSet",
     "NodeState",
     "ProbeBeat",
+    "RemoteHost",
+    "RemoteProblem",
     "RetiredBoot",
     "UncountedCause",
     "UncountedTime",

@@ -11,7 +11,7 @@ import yaml
 from controlplane.base.broker import QUEUES
 from tools.console import ROOT
 
-SERVER = {"migrate", "web", "live", "worker-cycle", "worker-upkeep", "beat"}
+SERVER = {"migrate", "web", "live", "worker-cycle", "worker-upkeep", "worker-remote", "beat"}
 DOCKERFILES = sorted((ROOT / "docker").glob("Dockerfile.*"))
 
 

@@ -1,0 +1,245 @@
+"""From the outputs of one look over SSH to the report that an agent on that node would send."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+import msgspec
+
+from agent.captures import UnreadableCapture, decode
+from agent.host import cpus, machine, memory, mounts, numa
+from agent.host.files import read_text
+from agent.host.runtimes import parse_version
+from agent.known_devices import check_of, facts_of, fit, samples_of, unknown_checks
+from agent.notices import notice
+from agent.protocol import (
+    VERSION,
+    Check,
+    ClockSample,
+    CommandOutput,
+    DeviceFacts,
+    DeviceSample,
+    Facts,
+    Link,
+    Notice,
+    RemoteAnswer,
+    RemoteRound,
+    Report,
+    Runtime,
+    Vendor,
+)
+from agent.remote.devices import Said, new_log_lines, read_devices
+from agent.remote.tree import laid_out, printed_files, printed_words
+from agent.vendors.base import ProbeError, Readout, with_vendor
+from agent.vendors.command import complete
+from agent.vendors.error_counts import ErrorCounts
+
+# Names of outputs that are not answers of a vendor's tool.
+LIVE, HOST, KERNEL_LOG = "live", "host", "kernel-log"
+RECENT_S = 120
+_CLOCK = re.compile(r"(\d{9,11})\.(\d{6})\d{0,3}", re.ASCII)
+
+
+class Memory(msgspec.Struct):
+    """What has to be known of earlier looks; good for one boot. `log_s` is the age of the last line read of the
+    kernel's log, in seconds after boot.
+    """
+
+    boot_id: str = ""
+    digest: str = ""
+    devices: dict[str, list[DeviceFacts]] = {}
+    errors: dict[str, int] = {}
+    ticks: tuple[int, int, int] | None = None
+    log_s: int | None = None
+
+
+class Look:
+    """One look: the outputs laid out, and what is found in them."""
+
+    def __init__(self, outputs: list[CommandOutput], root: Path, words: dict[str, list[str]]) -> None:
+        self._outputs = outputs
+        self._root = root
+        self._words = words
+        self.memory = Memory()
+        self.samples: list[DeviceSample] = []
+        self.checks: list[Check] = []
+        self._devices: dict[str, list[DeviceFacts]] = {}
+        self._links: list[Link] = []
+        self._notices: list[Notice] = []
+
+    def answer(self, machine_id: str, kept: Memory) -> RemoteAnswer:
+        """The report; facts of the host are in it where they were read now."""
+        boot_id = machine.boot_id(self._root)
+        self.memory = kept if kept.boot_id == boot_id else Memory(boot_id=boot_id)
+        meter = memory.UsageMeter(self._root, last=self.memory.ticks)
+        node, self.memory.ticks = meter.sample(), meter.last
+        self._read_vendors()
+        whole = any(output.name == HOST and not output.problem for output in self._outputs)
+        facts = self._facts(machine_id) if whole else None
+        if facts is not None:
+            self.memory.devices = self._devices
+            self.memory.digest = hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:32]
+        report = Report(
+            version=VERSION,
+            boot_id=boot_id,
+            seq=0,
+            sent_at_ms=0,
+            facts_digest=self.memory.digest,
+            facts=facts,
+            node=node,
+            samples=self.samples,
+            checks=self.checks,
+            clock=self._clock(),
+        )
+        changed = self._devices != self.memory.devices
+        return RemoteAnswer(
+            report=report,
+            machine_id=machine_id,
+            want_host=not whole and (changed or not self.memory.digest),
+            memory=msgspec.json.encode(self.memory).decode(),
+        )
+
+    def _read_vendors(self) -> None:
+        counts = ErrorCounts(self.memory.errors)
+        asked = {output.vendor.value for output in self._outputs if output.vendor is not None}
+        for name in sorted(asked | set(self.memory.devices)):
+            vendor, known = Vendor(name), self.memory.devices.get(name, [])
+            try:
+                if name not in asked:
+                    raise ProbeError("its tool is gone")
+                self._take(vendor, known, complete(self._ask(vendor), self._root, counts))
+            except ProbeError as error:
+                self._devices[name] = known
+                self._notices.append(notice("probe-failed", vendor=vendor, problem=error))
+                self.checks += unknown_checks(known, str(error))
+        self.memory.errors = counts.last
+
+    def _ask(self, vendor: Vendor) -> Readout:
+        """The readout of what the vendor's tools said, with what is new in the kernel's log."""
+        of_vendor = [output for output in self._outputs if output.vendor is vendor]
+        answers = [_said(output) for output in of_vendor if output.name != KERNEL_LOG]
+        logged = next((output for output in of_vendor if output.name == KERNEL_LOG), None)
+        if not answers:
+            raise ProbeError("its tools were not asked")
+        if logged is None:
+            return read_devices(vendor, answers)
+        log = _said(logged).text
+        lines, last_s = new_log_lines(log, since_s=self._log_since_s())
+        readout = read_devices(vendor, [*answers, Said(lines)] if lines else answers)
+        self.memory.log_s = last_s
+        if KERNEL_LOG in printed_words(log):
+            problem = "the kernel log is not readable for this user: Xids are not seen"
+            self._notices.append(notice("tool-failed", vendor=vendor, problem=problem))
+        return readout
+
+    def _log_since_s(self) -> int:
+        if self.memory.log_s is not None:
+            return self.memory.log_s
+        uptime = re.match(r"\d{1,12}", read_text(self._root / "proc/uptime") or "")
+        return int(uptime.group()) - RECENT_S if uptime else 0
+
+    def _take(self, vendor: Vendor, known: list[DeviceFacts], readout: Readout) -> None:
+        whole = all(said.code != "output-damaged" for said in readout.warnings)
+        readings = fit(readout.readings, known, whole=whole)
+        self._devices[vendor.value] = [facts_of(reading) for reading in readings]
+        self._links += readout.links
+        self._notices += [with_vendor(said, vendor) for said in readout.warnings]
+        self.samples += [sample for reading in readings for sample in samples_of(reading)]
+        self.checks += [check_of(reading) for reading in readings]
+
+    def _facts(self, machine_id: str) -> Facts:
+        root = self._root
+        named = any((root / name).exists() for name in ("etc/os-release", "usr/lib/os-release"))
+        return Facts(
+            machine_id=machine_id,
+            hostname=read_text(root / "proc/sys/kernel/hostname") or "",
+            agent_version="",
+            arch=self._word("arch"),
+            os=machine.operating_system(root) if named else "",
+            kernel=read_text(root / "proc/sys/kernel/osrelease") or "",
+            cpu_model=cpus.cpu_model(root),
+            cpus=cpus.read_cpus(root),
+            numa=numa.read_numa(root),
+            memory_mib=memory.memory_mib(root),
+            mounts=mounts.read_mounts(root),
+            runtimes=[_runtime(said) for said in self._words.get("runtime", ())],
+            devices=[device for name in sorted(self._devices) for device in self._devices[name]],
+            links=self._links,
+            notices=self._notices,
+        )
+
+    def _word(self, name: str) -> str:
+        return next(iter(self._words.get(name, ())), "")
+
+    def _clock(self) -> ClockSample | None:
+        """The node's clock was read somewhere between the question and its answer."""
+        match = _CLOCK.fullmatch(self._word("clock"))
+        live = next(output for output in self._outputs if output.name == LIVE)
+        if match is None or not live.sent_at_us <= live.received_at_us:
+            return None
+        there_us = int(match.group(1)) * 1_000_000 + int(match.group(2))
+        return ClockSample(
+            offset_us=there_us - (live.sent_at_us + live.received_at_us) // 2,
+            uncertainty_us=(live.received_at_us - live.sent_at_us + 1) // 2,
+        )
+
+
+def read_round(asked: RemoteRound) -> RemoteAnswer:
+    """What one look says; a `problem` where it does not even say whose machine that is."""
+    texts = [_said(output).text for output in asked.outputs if output.name in (LIVE, HOST)]
+    printed = "\n".join(texts)
+    files = printed_files(printed)
+    if "proc/sys/kernel/random/boot_id" not in files:
+        problem = next((output.problem for output in asked.outputs if output.name == LIVE), "")
+        return RemoteAnswer(problem=problem or "what a Linux machine says of itself was not recognised")
+    with laid_out(files) as root:
+        machine_id = _machine_id(root)
+        if machine_id is None:
+            return RemoteAnswer(problem="no-machine-id")
+        look = Look(asked.outputs, root, printed_words(printed))
+        return look.answer(machine_id, _memory(asked))
+
+
+def serve() -> None:
+    """One answer per line of input, until there is none."""
+    for line in sys.stdin.buffer:
+        try:
+            answer = read_round(msgspec.json.decode(line, type=RemoteRound))
+        except Exception as error:  # a parser's fault is that of one node's answer
+            answer = RemoteAnswer(problem=f"{type(error).__name__}: {error}"[:500])
+        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _memory(asked: RemoteRound) -> Memory:
+    """Of another version of this program nothing is remembered."""
+    try:
+        return msgspec.json.decode(asked.memory, type=Memory) if asked.memory else Memory()
+    except msgspec.MsgspecError:
+        return Memory()
+
+
+def _machine_id(root: Path) -> str | None:
+    """As on the node itself, but that none is made up where there is none."""
+    made_up = root / "made-up"
+    found = machine.machine_id(root, made_up)
+    return None if made_up.exists() else found
+
+
+def _said(output: CommandOutput) -> Said:
+    try:
+        return Said(decode(output.data).text, output.problem)
+    except UnreadableCapture as error:
+        return Said("", output.problem or f"{output.name}: the answer {error}")
+
+
+def _runtime(said: str) -> Runtime:
+    name, _, version = said.partition(" ")
+    return Runtime(name=name, version=parse_version(version))
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,1 @@
+"""Nodes without an agent, looked at over SSH."""

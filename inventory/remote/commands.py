@@ -1,0 +1,228 @@
+"""Every command line that is ever sent to a node without an agent. All are constants: nothing of a request, a row or an
+answer becomes part of one, and none changes anything on the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from agent.protocol import Vendor
+
+MIB = 1 << 20
+LIVE, HOST, KERNEL_LOG = "live", "host", "kernel-log"
+TOOL_LIMIT_S = 8.0
+TOOL_MARK = "#tool "
+# Where vendors put their tools; the PATH of a command over SSH seldom has these folders.
+_FOLDERS = (
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+    "/usr/local/Ascend/driver/tools",
+    "/opt/rocm/bin",
+    "/usr/local/neuware/bin",
+    "/opt/hyhal/bin",
+    "/usr/local/hyhal/bin",
+    "/opt/dtk/bin",
+    "/usr/local/corex/bin",
+    "/opt/mxdriver/bin",
+    "/opt/maca/bin",
+    "/opt/hpcc/bin",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one tool is asked; `rare` ones only with the facts of the host. Where errors would garble a JSON document
+    they are left out.
+    """
+
+    arguments: str
+    rare: bool = False
+    errors: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A vendor's tool; it is not asked where one of `instead` is."""
+
+    name: str
+    vendor: Vendor
+    questions: tuple[Question, ...]
+    instead: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command line with its bounds; `tool` is what has to be on the node for it."""
+
+    name: str
+    line: str
+    limit_s: float
+    most_bytes: int
+    vendor: Vendor | None = None
+    tool: str = ""
+    rare: bool = False
+
+
+_ROCM = (
+    "--showproductname --showbus --showuniqueid --showmeminfo vram --showtemp --showpower --showmaxpower --showuse "
+    "--showtoponuma --showtopotype --showdriverversion --json"
+)
+_HYGON = (
+    "--showuse --showmeminfo vram --showtemp --showpower --showmaxpower --showbus --showuniqueid "
+    "--showproductname --json"
+)
+TOOLS: tuple[Tool, ...] = (
+    Tool("nvidia-smi", Vendor.NVIDIA, (Question("-q -x"), Question("-L"), Question("topo -m", rare=True))),
+    Tool(
+        "npu-smi",
+        Vendor.ASCEND,
+        (Question("info"), Question("info -m"), Question("info -t topo", rare=True)),
+    ),
+    Tool(
+        "amd-smi",
+        Vendor.AMD,
+        (
+            Question("metric --json", errors=False),
+            Question("static --json", errors=False),
+            Question("list --json", rare=True, errors=False),
+            Question("topology --json", rare=True, errors=False),
+        ),
+    ),
+    Tool("rocm-smi", Vendor.AMD, (Question(_ROCM, errors=False),), instead=("amd-smi", "hy-smi")),
+    Tool("cnmon", Vendor.CAMBRICON, (Question(""), Question("info"), Question("topo -m", rare=True))),
+    Tool(
+        "hy-smi",
+        Vendor.HYGON,
+        (
+            Question(_HYGON, errors=False),
+            Question("--healthcheck"),
+            Question("--showtoponuma", rare=True),
+            Question("--showdriverversion", rare=True),
+            Question("--showmemavailable"),
+        ),
+    ),
+    Tool("mthreads-gmi", Vendor.MTHREADS, (Question(""), Question("-q"), Question("topo -m", rare=True))),
+    Tool(
+        "ixsmi",
+        Vendor.ILUVATAR,
+        (Question(""), Question("-q"), Question("-L"), Question("topo -m", rare=True)),
+    ),
+    Tool(
+        "mx-smi",
+        Vendor.METAX,
+        (Question(""), Question("-L"), Question("--count-ecc"), Question("topo -m", rare=True)),
+    ),
+    Tool(
+        "ht-smi",
+        Vendor.METAX,
+        (Question(""), Question("-L"), Question("--count-ecc"), Question("topo -m", rare=True)),
+        instead=("mx-smi",),
+    ),
+    Tool("tt-smi", Vendor.TENSTORRENT, (Question("-s", errors=False),)),
+)
+
+
+def _shell(script: str) -> str:
+    """The script for whatever login shell the user has; a tool that hangs is killed on the node, too."""
+    path = ":".join(_FOLDERS)
+    return f"env LC_ALL=C sh -c 'PATH=\"$PATH:{path}\"; {script}'"
+
+
+def _bounded(argv: str, *, errors: bool) -> str:
+    beside = "2>&1" if errors else "2>/dev/null"
+    limit = f"timeout -s KILL {TOOL_LIMIT_S:g}"
+    return f"if command -v timeout >/dev/null 2>&1; then exec {limit} {argv} {beside}; else exec {argv} {beside}; fi"
+
+
+def _print(*paths: str, most: int | None = None) -> str:
+    bound = "" if most is None else f"-m {most} "
+    return f'grep -sH {bound}"" {" ".join(paths)}'
+
+
+_THERE = "command -v $tool >/dev/null 2>&1"
+_VERSION = "$($tool --version | head -n 1)"
+_CPU = "/sys/devices/system/cpu"
+_NODE = "/sys/devices/system/node"
+_PCI = "/sys/bus/pci/devices"
+_LIVE_SCRIPT = "; ".join(
+    (
+        'echo "#clock $(date +%s.%N)"',
+        _print("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/random/boot_id"),
+        _print("/proc/uptime", "/proc/loadavg", "/proc/meminfo"),
+        'grep -sH "^cpu" /proc/stat',
+        f'for tool in {" ".join(tool.name for tool in TOOLS)}; do {_THERE} && echo "{TOOL_MARK}$tool"; done',
+        "true",
+    )
+)
+_HOST_SCRIPT = "; ".join(
+    (
+        'echo "#arch $(uname -m)"',
+        _print(
+            "/etc/os-release",
+            "/usr/lib/os-release",
+            "/proc/sys/kernel/osrelease",
+            "/proc/sys/kernel/hostname",
+        ),
+        _print("/proc/mounts"),
+        _print("/proc/cpuinfo", most=60),
+        _print(f"{_CPU}/present", f"{_CPU}/online"),
+        _print(
+            *(
+                f"{_CPU}/cpu[0-9]*/topology/{name}"
+                for name in ("core_id", "physical_package_id", "core_cpus_list", "thread_siblings_list")
+            )
+        ),
+        _print(f"{_CPU}/cpu[0-9]*/cpufreq/cpuinfo_max_freq"),
+        _print(f"{_NODE}/node[0-9]*/cpulist", f"{_NODE}/node[0-9]*/distance"),
+        f'grep -sH "MemTotal" {_NODE}/node[0-9]*/meminfo',
+        _print("/proc/driver/nvidia/gpus/*/numa_status"),
+        _print(f"{_PCI}/*/numa_node", f"{_PCI}/*/local_cpulist"),
+        f'for tool in podman docker containerd; do {_THERE} && echo "#runtime $tool {_VERSION}"; done',
+        "true",
+    )
+)
+_LOG_SCRIPT = 'dmesg >/dev/null 2>&1 || echo "#kernel-log"; dmesg 2>/dev/null | grep -F NVRM | tail -n 400'
+
+LOOK = Command(LIVE, _shell(_LIVE_SCRIPT), limit_s=6.0, most_bytes=MIB)
+OF_THE_HOST = Command(HOST, _shell(_HOST_SCRIPT), limit_s=8.0, most_bytes=8 * MIB, rare=True)
+
+
+def _of_tool(tool: Tool) -> list[Command]:
+    return [
+        Command(
+            f"{tool.name} {question.arguments}".strip(),
+            _shell(_bounded(f"{tool.name} {question.arguments}".strip(), errors=question.errors)),
+            limit_s=TOOL_LIMIT_S + 1.0,
+            most_bytes=8 * MIB,
+            vendor=tool.vendor,
+            tool=tool.name,
+            rare=question.rare,
+        )
+        for question in tool.questions
+    ]
+
+
+OF_TOOLS: tuple[Command, ...] = (
+    *(command for tool in TOOLS for command in _of_tool(tool)),
+    Command(
+        KERNEL_LOG, _shell(_LOG_SCRIPT), limit_s=4.0, most_bytes=MIB, vendor=Vendor.NVIDIA, tool="nvidia-smi"
+    ),
+)
+
+
+def tools_in(printed: bytes) -> frozenset[str]:
+    """Those of our tools that a node says it has."""
+    lines = {line.strip() for line in printed.decode("utf-8", "replace").split("\n")}
+    here = {tool.name for tool in TOOLS if f"{TOOL_MARK}{tool.name}" in lines}
+    return frozenset(tool.name for tool in TOOLS if tool.name in here and here.isdisjoint(tool.instead))
+
+
+def questions_for(tools: Collection[str], *, with_host: bool) -> Sequence[Command]:
+    """What to ask of a node with these tools."""
+    asked = [command for command in OF_TOOLS if command.tool in tools and (with_host or not command.rare)]
+    return [OF_THE_HOST, *asked] if with_host else asked
