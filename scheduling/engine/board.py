@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduling.engine import filters, scores
+from scheduling.engine.columns import Interner
 from scheduling.engine.filters import Filtered, node_power
 from scheduling.engine.fitting import fit
 from scheduling.engine.frame import Frame, frame_of, whole_frame
 from scheduling.engine.ledger import Ledger
-from scheduling.engine.quantities import Ints
+from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.rows import Rows, near_slots
 from scheduling.engine.scores.scale import Scale
 from scheduling.engine.shapes import Demand
@@ -100,11 +101,45 @@ class Board:
         """Verdicts per node, with those that no line's power leaves room for under the cap of all nodes."""
         if room_uw is None:
             return self.verdicts
-        open_lines = (self._score != _NO_SCORE) & (self._added_uw <= room_uw)
-        within = np.zeros(len(self.verdicts), dtype=np.bool_)
-        within[self._nodes[open_lines]] = True
-        over = (self.verdicts == filters.PASSED) & ~within
-        return np.where(over, filters.number_of(ReasonCode.POWER_CAP), self.verdicts)
+        return self.verdicts_of(self.candidates(room_uw), self.verdicts, ReasonCode.POWER_CAP)
+
+    def verdicts_of(self, lines: Bools, before: Ints, code: ReasonCode) -> Ints:
+        """Verdicts per node where only these lines may be taken: `code` for those that have none of them."""
+        within = np.zeros(len(before), dtype=np.bool_)
+        within[self._nodes[lines]] = True
+        over = (before == filters.PASSED) & ~within
+        return np.where(over, filters.number_of(code), before)
+
+    def candidates(self, room_uw: int | None) -> Bools:
+        """The lines that take the job now."""
+        passed: Bools = self._score != _NO_SCORE
+        return passed if room_uw is None else passed & (self._added_uw <= room_uw)
+
+    @property
+    def lines(self) -> int:
+        """How many there are."""
+        return len(self._score)
+
+    @property
+    def interned_models(self) -> Interner:
+        """The models that `line_models` numbers."""
+        return self._ledger.state.interned.models
+
+    def line_models(self) -> Ints:
+        """The interned model of each line's pool, -1 where it is unknown."""
+        return self._ledger.state.pool.model
+
+    @property
+    def most_milli(self) -> int:
+        """No line books more of devices for one replica."""
+        return self._width * WHOLE_MILLI
+
+    def costs_milli(self) -> Ints:
+        """What each line books of devices for one replica; 0 where it takes none."""
+        if not len(self._milli):
+            return np.zeros(self.lines, dtype=np.int64)
+        costs: Ints = np.where(self._chosen >= 0, self._milli, 0).sum(axis=1)
+        return costs
 
     def least_added_uw(self) -> tuple[int, int] | None:
         """The line that adds least to the draw, as its node and what it adds; None when no node passed."""
@@ -115,11 +150,17 @@ class Board:
         return int(self._nodes[line]), int(added[line])
 
     def best(
-        self, wanted: int, *, room_uw: int | None = None, together_ppm: Ints | None = None
+        self,
+        wanted: int,
+        *,
+        room_uw: int | None = None,
+        lines: Bools | None = None,
+        together_ppm: Ints | None = None,
     ) -> list[Choice]:
         """The best line of each of the `wanted` best nodes. Order: score (high first), node id, pool.
 
-        `room_uw` is what may still be drawn; `together_ppm`, per node, stands for half of the topology of a gang.
+        `room_uw` is what may still be drawn, `lines` (None: all) are those that may be taken; `together_ppm`, per node,
+        stands for half of the topology of a gang.
         """
         score, values = self._score, self._values
         if together_ppm is not None and values.shape[1]:
@@ -129,6 +170,8 @@ class Board:
             score = np.where(score == _NO_SCORE, _NO_SCORE, total)
         if room_uw is not None:
             score = np.where(self._added_uw > room_uw, _NO_SCORE, score)
+        if lines is not None:
+            score = np.where(lines, score, _NO_SCORE)
         found: list[Choice] = []
         while len(score) and len(found) < wanted:
             line = int(np.argmax(score))

@@ -11,16 +11,19 @@ from scheduling.engine import filters, reasons, scores
 from scheduling.engine.allocation import Allocation, rest_of
 from scheduling.engine.board import Board, Choice
 from scheduling.engine.boards import BOARD_BYTES, Boards
+from scheduling.engine.claims import Claim, capped_verdicts, missed, open_lines
 from scheduling.engine.cpus import CoreChoices, split_loader
 from scheduling.engine.gangs import room_for, together_ppm
 from scheduling.engine.ledger import Ledger, rebased
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.quantities import Ints
+from scheduling.engine.quota import CODES, Quotas
 from scheduling.engine.rooms import Expected
 from scheduling.engine.scores.scale import rebased_scale, scale_of
 from scheduling.engine.shapes import Demand, Shapes, demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
+    UNKNOWN,
     WHOLE_MILLI,
     Candidate,
     EnginePolicy,
@@ -87,12 +90,15 @@ class Planner:
         self._shapes = Shapes()
         self.boards = Boards(self.ledger, self._scale, most_bytes=BOARD_BYTES if keep_boards else 0)
         self._cores = CoreChoices(self.ledger)
-        self._refused: set[tuple[int, int]] = set()
+        self._quotas = Quotas(self.ledger.state, policy) if policy.capped else None
+        self._refused: set[tuple[int, int, object]] = set()
         # What all nodes may draw although it is more than the cap.
         self._granted_uw = 0
 
-    def rebase(self, state: ClusterState) -> bool:
-        """Take another state for the next plan and keep what still holds for it; False when nothing could be kept."""
+    def rebase(self, state: ClusterState, policy: EnginePolicy) -> bool:
+        """Take another state for the next plan, with a policy that differs in its queues only, and keep what still
+        holds for it; False when nothing could be kept.
+        """
         found = rebased(self.ledger, state)
         if found is None:
             return False
@@ -103,6 +109,8 @@ class Planner:
         self.ledger, self._scale = ledger, scale
         self.boards.rebase(ledger, scale)
         self._cores = CoreChoices(ledger)
+        self._policy = policy
+        self._quotas = Quotas(state, policy) if policy.capped else None
         self._refused.clear()
         return True
 
@@ -115,12 +123,12 @@ class Planner:
         """Decide jobs in the order given."""
         considered = jobs if limit is None else jobs[: max(0, limit)]
         placed: list[Placed] = []
-        refused: list[tuple[PendingJob, int]] = []
+        refused: list[Claim] = []
         for job in considered:
-            shape = self._shapes.number(job.request)
-            decisions = self._start(job, shape)
+            claim = self._claim(job)
+            decisions = self._start(claim)
             if decisions is None:
-                refused.append((job, shape))
+                refused.append(claim)
             else:
                 placed += decisions
         return Plan(
@@ -141,17 +149,23 @@ class Planner:
 
     def would_start(self, job: PendingJob) -> list[Placed] | None:
         """Where the replicas would go if this job were next, without taking anything; None when it would not start."""
-        shape = self._shapes.number(job.request)
         if job.replicas > 1 and not self._may_start(job, demand_of(job.request, self._policy)):
             return None
-        mark = self.ledger.checkpoint()
-        placed = self._all_or_none(job, shape)
-        self.ledger.roll_back(mark)
+        mark = self._checkpoint()
+        placed = self._all_or_none(self._claim(job))
+        self._roll_back(mark)
         return None if placed is None else [decision for decision, _ in placed]
 
     def refusal_of(self, job: PendingJob) -> Refusal:
         """Why it would not."""
-        return self._refusal(job, self._shapes.number(job.request))
+        return self._refusal(self._claim(job))
+
+    def within_caps(self, job: PendingJob) -> bool:
+        """Whether no cap of its queue, team or owner keeps the job waiting."""
+        claim = self._claim(job)
+        if self._quotas is None or not claim.caps:
+            return True
+        return missed(claim, self.board(claim.shape), self._quotas, self.room_uw()) is None
 
     def room_uw(self) -> int | None:
         """What all nodes together may still draw; None without a cap."""
@@ -171,34 +185,65 @@ class Planner:
         """The up-to-date board of a shape."""
         return self.boards.of(shape, demand_of(self._shapes.requests[shape], self._policy))
 
-    def _start(self, job: PendingJob, shape: int) -> list[Placed] | None:
+    def _claim(self, job: PendingJob) -> Claim:
+        shape = self._shapes.number(job.request)
+        if self._quotas is None:
+            return Claim(job, shape)
+        cores = not demand_of(job.request, self._policy).wants_devices
+        return Claim(job, shape, self._quotas.caps_of(job, cores=cores))
+
+    def _start(self, claim: Claim) -> list[Placed] | None:
         """Every replica's place, or None. A job with holds gets them back for this and keeps what it left of them;
         what they draw already, it may draw even beyond the cap.
         """
-        holds = self.ledger.holds.get(job.job, ())
-        known = {(shape, 1), (shape, job.replicas)} & self._refused
-        if known and not holds:
+        holds = self.ledger.holds.get(claim.job.job, ())
+        if not holds and self._is_refused(claim):
             return None
-        mark = self.ledger.checkpoint()
-        placed = self._with_holds(job, shape, holds) if holds else None
+        mark = self._checkpoint()
+        placed = self._with_holds(claim, holds) if holds else None
         if placed is None:
-            self.ledger.roll_back(mark)
-            placed = self._all_or_none(job, shape)
+            self._roll_back(mark)
+            placed = self._all_or_none(claim)
         if placed is None:
-            self.ledger.roll_back(mark)
+            self._roll_back(mark)
             if not holds:
-                self._refused.add((shape, job.replicas))
+                self._refused.add(claim.key)
             return None
         return [decision for decision, _ in placed]
 
+    def _is_refused(self, claim: Claim) -> bool:
+        """Whether a like job was refused before, or one of its replicas alone; what fits nobody fits no owner."""
+        shape, replicas, owner = claim.key
+        kinds = {(shape, 1, owner), (shape, replicas, owner), (shape, 1, None), (shape, replicas, None)}
+        return not kinds.isdisjoint(self._refused)
+
+    def _checkpoint(self) -> tuple[int, int]:
+        return self.ledger.checkpoint(), 0 if self._quotas is None else self._quotas.checkpoint()
+
+    def _roll_back(self, mark: tuple[int, int]) -> None:
+        self.ledger.roll_back(mark[0])
+        if self._quotas is not None:
+            self._quotas.roll_back(mark[1])
+
+    def _take(self, job: PendingJob, allocation: Allocation) -> None:
+        self.ledger.take(allocation)
+        if self._quotas is None:
+            return
+        devices, cores = allocation.devices, len(allocation.cpus)
+        if len(devices):
+            model, milli = int(self.ledger.device.model[devices[0]]), int(allocation.compute_milli.sum())
+            self._quotas.take(job, model=model, milli=milli, cores=False)
+        else:
+            self._quotas.take(job, model=UNKNOWN, milli=WHOLE_MILLI * cores, cores=True)
+
     def _with_holds(
-        self, job: PendingJob, shape: int, holds: Sequence[Allocation]
+        self, claim: Claim, holds: Sequence[Allocation]
     ) -> list[tuple[Placed, Allocation]] | None:
         """As `_all_or_none`; None, too, when the job and what stays kept would draw too much together."""
         self._granted_uw = self._draw_uw()
         for hold in holds:
             self.ledger.give_back(hold)
-        placed = self._all_or_none(job, shape)
+        placed = self._all_or_none(claim)
         if placed is not None:
             self._keep_rest(holds, placed)
             left = self._left_uw()
@@ -211,31 +256,35 @@ class Planner:
             here = [hold for hold in holds if hold.node == node]
             self.ledger.take(rest_of(node, here, [a for _, a in placed if a.node == node]))
 
-    def _all_or_none(self, job: PendingJob, shape: int) -> list[tuple[Placed, Allocation]] | None:
+    def _all_or_none(self, claim: Claim) -> list[tuple[Placed, Allocation]] | None:
         """Take a place for every replica; what was taken before one fails is left to the caller's roll back."""
         placed: list[tuple[Placed, Allocation]] = []
-        room = room_for(self.ledger, self.board(shape).demand) if job.replicas > 1 else None
+        job = claim.job
+        room = room_for(self.ledger, self.board(claim.shape).demand) if job.replicas > 1 else None
         for replica in range(job.replicas):
             together = None
             if room is not None:
                 used = {allocation.node for _, allocation in placed}
                 together = together_ppm(self.ledger, used, room, job.replicas)
-            found = self._place(job, shape, replica, together)
+            found = self._place(claim, replica, together)
             if found is None:
                 return None
-            self.ledger.take(found[1])
+            self._take(job, found[1])
             placed.append(found)
         return placed
 
-    def _place(
-        self, job: PendingJob, shape: int, replica: int, together: Ints | None
-    ) -> tuple[Placed, Allocation] | None:
-        board, room_uw = self.board(shape), self.room_uw()
-        choices = board.best(1 + _RUNNERS_UP, room_uw=room_uw, together_ppm=together)
+    def _place(self, claim: Claim, replica: int, together: Ints | None) -> tuple[Placed, Allocation] | None:
+        job, board, room_uw = claim.job, self.board(claim.shape), self.room_uw()
+        lines = open_lines(claim, board, self._quotas)
+        choices = board.best(1 + _RUNNERS_UP, room_uw=room_uw, lines=lines, together_ppm=together)
         if not choices:
             return None
+        verdicts = board.verdicts_within(room_uw)
+        if lines is not None:
+            open_now = lines & board.candidates(room_uw)
+            verdicts = board.verdicts_of(open_now, verdicts, CODES[claim.caps[0].kind])
         cores = [self._cores.of(board.demand, choice.node, choice.slots) for choice in choices]
-        counts = filters.counts(board.verdicts_within(room_uw))
+        counts = filters.counts(verdicts)
         loader = split_loader(self.ledger, board.demand, cores[0], isolate=self._policy.isolate_data_loader)
         decision = Placed(
             job=job.job,
@@ -277,19 +326,25 @@ class Planner:
         node = int(self.ledger.node.id[choice.node])
         return Candidate(node, choice.score_ppm, terms, self._slices(choice), self._cpu_numbers(cores))
 
-    def _refusals(self, refused: Sequence[tuple[PendingJob, int]]) -> tuple[Refusal, ...]:
-        known: dict[tuple[int, int], Refusal] = {}
+    def _refusals(self, refused: Sequence[Claim]) -> tuple[Refusal, ...]:
+        known: dict[object, Refusal] = {}
         found = []
-        for job, shape in refused:
-            key = (shape, job.replicas)
-            if key not in known:
-                known[key] = self._refusal(job, shape)
-            found.append(replace(known[key], job=job.job))
+        for earlier in refused:
+            # A queue that was empty then may hold something by now, and with it have caps.
+            claim = earlier if self._quotas is None else self._claim(earlier.job)
+            if claim.key not in known:
+                known[claim.key] = self._refusal(claim)
+            found.append(replace(known[claim.key], job=claim.job.job))
         return tuple(found)
 
-    def _refusal(self, job: PendingJob, shape: int) -> Refusal:
-        board, room_uw = self.board(shape), self.room_uw()
+    def _refusal(self, claim: Claim) -> Refusal:
+        job, board, room_uw = claim.job, self.board(claim.shape), self.room_uw()
         verdicts = board.verdicts_within(room_uw)
+        miss = None if self._quotas is None else missed(claim, board, self._quotas, room_uw)
+        if miss is not None:
+            capped = capped_verdicts(verdicts, miss)
+            if (capped == filters.number_of(CODES[miss.kind])).any():
+                return replace(reasons.refusal_of(job.job, self.ledger, board.demand, capped), cap=miss)
         near: tuple[NearMiss, ...] = ()
         least = board.least_added_uw()
         if least is not None and room_uw is not None and least[1] > room_uw:
@@ -298,22 +353,22 @@ class Planner:
         passed = verdicts == filters.PASSED
         if passed.any():
             node = int(self.ledger.node.id[np.flatnonzero(passed)[0]])
-            near = (NearMiss(node, ReasonCode.GANG, job.replicas, self._replicas_that_fit(job, shape)),)
+            near = (NearMiss(node, ReasonCode.GANG, job.replicas, self._replicas_that_fit(claim)),)
             verdicts = np.where(passed, filters.number_of(ReasonCode.GANG), verdicts)
         return reasons.refusal_of(job.job, self.ledger, board.demand, verdicts, near)
 
-    def _replicas_that_fit(self, job: PendingJob, shape: int) -> int:
-        mark, count = self.ledger.checkpoint(), 0
-        room = room_for(self.ledger, self.board(shape).demand)
+    def _replicas_that_fit(self, claim: Claim) -> int:
+        job, mark, count = claim.job, self._checkpoint(), 0
+        room = room_for(self.ledger, self.board(claim.shape).demand)
         used: set[int] = set()
         while count < job.replicas - 1:
-            found = self._place(job, shape, count, together_ppm(self.ledger, used, room, job.replicas))
+            found = self._place(claim, count, together_ppm(self.ledger, used, room, job.replicas))
             if found is None:
                 break
-            self.ledger.take(found[1])
+            self._take(job, found[1])
             used.add(found[1].node)
             count += 1
-        self.ledger.roll_back(mark)
+        self._roll_back(mark)
         return count
 
 

@@ -5,6 +5,7 @@ kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scheduling.engine.boards import CacheCounters
 from scheduling.engine.ordering import expected_shapes, in_service_order
@@ -50,10 +51,11 @@ class PlanningSession:
 
     def _planner_for(self, state: ClusterState, policy: EnginePolicy, shapes: Sequence[Expected]) -> Planner:
         """The last planner if it can go on with this state, else a new one; nobody's until its plan is made."""
-        key: _Key = (policy, tuple((shape.demand, shape.weight) for shape in shapes))
+        # What queues may hold and do hold changes all the time, and nothing that is kept depends on it.
+        key: _Key = (replace(policy, queues=()), tuple((shape.demand, shape.weight) for shape in shapes))
         planner, self._planner = self._planner, None
         fits = planner is not None and key == self._key and planner.shapes_known < _SHAPES_AT_MOST
-        if planner is None or not fits or not planner.rebase(state):
+        if planner is None or not fits or not planner.rebase(state, policy):
             planner = Planner(state, policy, shapes)
             planner.boards.counters = self.counters
         self._key = key

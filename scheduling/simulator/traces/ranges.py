@@ -13,6 +13,7 @@ from scheduling.engine.types import (
     DeviceInfo,
     EnginePolicy,
     Hold,
+    Holding,
     LinkInfo,
     ModelCap,
     NodeInfo,
@@ -90,7 +91,8 @@ RANGES: dict[type[Any], dict[str, Range]] = {
         "power_cap_mw": POWER_MW,
     },
     ModelCap: {"quota_ppm": _SHARE},
-    TeamCap: {"team": ID, "quota_milli": _CAPACITY_MILLI},
+    TeamCap: {"team": ID, "quota_milli": _CAPACITY_MILLI, "owner": ID},
+    Holding: {"team": ID, "owner": ID, "device_milli": _CAPACITY_MILLI},
     QueueInfo: {
         "queue": ID,
         "priority": PRIORITY,
