@@ -77,11 +77,11 @@ def find(vendor: str, model: str | None) -> CatalogueEntry | None:
 def _find(vendor: str, model: str) -> CatalogueEntry | None:
     known = _by_name().get(vendor, {})
     for name in (model, *_BRACKETS.findall(model)):
-        entry = known.get(_normal(vendor, name))
-        if entry is not None:
-            return entry
+        for key in _keys(vendor, name):
+            if key in known:
+                return known[key]
     cut_off = _CUT_OFF.fullmatch(model.strip())
-    return None if cut_off is None else _only(known, _normal(vendor, cut_off.group(1)))
+    return None if cut_off is None else _only(known, _keys(vendor, cut_off.group(1))[-1])
 
 
 def _only(known: Mapping[str, CatalogueEntry], start: str) -> CatalogueEntry | None:
@@ -102,5 +102,10 @@ def _by_name() -> Mapping[str, Mapping[str, CatalogueEntry]]:
 def _normal(vendor: str, name: str) -> str:
     words = _WORD.findall(_MARKS.sub("", name.casefold()))
     noise = _MAKERS | _NOISE.get(vendor, frozenset())
-    joined = "".join(word for word in words if word not in noise)
-    return joined.removeprefix("ascend") if vendor == Vendor.ASCEND else joined
+    return "".join(word for word in words if word not in noise)
+
+
+def _keys(vendor: str, name: str) -> tuple[str, ...]:
+    """What to look for: of an Ascend first the whole, as `Ascend910` is another chip than `910A`, then its number."""
+    whole = _normal(vendor, name)
+    return (whole, whole.removeprefix("ascend")) if vendor == Vendor.ASCEND else (whole,)
