@@ -55,6 +55,32 @@ def test_chinese_output_reads_the_same() -> None:
     assert {mhz for (mhz,) in column(said, "max_mhz")} == {2600}
 
 
+def test_other_languages_read_the_same() -> None:
+    french = parsed("lscpu-french-2-nodes.txt")
+    assert (french["cpu_model"], french["sockets"]) == ("Intel(R) Xeon(R) Bronze 3106 CPU @ 1.70GHz", 2)
+    assert nodes(french) == [(0, [0, 1, 2, 6, 7, 8], None), (1, [3, 4, 5, 9, 10, 11], None)]
+    assert column(french, "core", "max_mhz") == [(core, 1700) for core in (0, 1, 2, 3, 4, 5) * 2]
+    spanish = parsed("lscpu-spanish.txt")
+    assert (spanish["sockets"], spanish["cpu_model"]) == (1, "AMD Ryzen 5 3500 6-Core Processor")
+    assert column(spanish, "id", "max_mhz", "online") == [(number, 4100, True) for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CPU(s): 4\nModellname: E\nSockel: 2\nNUMA-Knoten1 CPU(s): 0-3",
+        "CPU: 4\nモデル名: E\nソケット数: 2\nNUMAノード 1 CPU: 0-3",
+        "CPU(s): 4\nNome do modelo: E\nSoquete(s): 2\nNUMA node1 CPU(s): 0-3",
+        "CPU(s): 4\nИмя модели: E\nСокетов: 2\nNUMA node1 CPU(s): 0-3",
+    ],
+    ids=["German", "Japanese", "Portuguese", "Russian"],
+)
+def test_every_language_names_the_fields(text: str) -> None:
+    said = document(cpu.parse(text))
+    assert (said["cpu_model"], said["sockets"]) == ("E", 2)
+    assert nodes(said) == [(1, [0, 1, 2, 3], None)]
+
+
 def test_the_extended_table_is_read_by_its_header() -> None:
     said = parsed("lscpu-extended-hybrid.txt")
     assert column(said, "id", "core", "max_mhz", "online") == [

@@ -230,6 +230,25 @@ def test_every_recovery_action_but_none_keeps_jobs_away(action: str, expected: s
     assert (reading.check.result == "ok") is (expected == "healthy")
 
 
+def test_monitors_tell_the_last_look() -> None:
+    assert figures("dmon.txt") == [
+        (None, 530, 7, 39, 63.0),
+        (None, 60211, 99, 67, 322.0),
+        (None, None, None, None, None),
+    ]
+    assert [kind for kind, _ in health("dmon.txt")] == ["healthy", "healthy", "unknown"]
+    assert [device["processes"] for device in devices("pmon.txt")] == [
+        [{"pid": 52114, "name": "train worker", "memory_used_mib": 31744}],
+        [],
+    ]
+
+
+def test_words_of_help_and_lists_of_fields_are_no_devices() -> None:
+    (only,) = devices("one-file-of-many-commands.txt")
+    assert (only["pci_bus_id"], only["memory_used_mib"], only["power_w"]) == ("0000:4d:00.0", 70144, 402.0)
+    assert (only["utilization_pct"], only["processes"], only["health"]) == (93, [], "healthy")
+
+
 def test_every_wording_of_a_lost_card() -> None:
     found = [
         (device["index"], device["pci_bus_id"], device["health"]) for device in devices("lost-wordings.log")

@@ -10,8 +10,8 @@ from agent.host.files import parse_count
 from agent.vendors.base import to_number
 from agent.vendors.cpu.host import MOST_CPUS, MOST_MHZ, Host, Thread
 
-YES = frozenset({"yes", "y", "true", "1", "oui", "ja", "sí", "是"})
-NO = frozenset({"no", "n", "false", "0", "non", "nein", "否"})
+YES = frozenset({"yes", "y", "true", "1", "oui", "ja", "sí", "sì", "sim", "да", "はい", "是"})
+NO = frozenset({"no", "n", "false", "0", "non", "nein", "não", "нет", "いいえ", "否"})
 Row = Mapping[str, str]
 _KNOWN = frozenset({"cpu", "core", "socket", "node", "online", "maxmhz", "book", "drawer", "cluster"})
 

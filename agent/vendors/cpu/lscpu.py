@@ -1,4 +1,4 @@
-"""`lscpu` for people, in text and JSON, in English and Chinese: keys that come again tell of several kinds of cores."""
+"""`lscpu` for people, in text and JSON, in many languages: keys that come again tell of several kinds of cores."""
 
 from __future__ import annotations
 
@@ -12,24 +12,11 @@ from agent.host.files import parse_count, parse_cpu_list
 from agent.vendors.base import to_int, to_number
 from agent.vendors.cpu.columns import host_of, parse_columns, rows_of_json
 from agent.vendors.cpu.host import MOST_CPUS, MOST_MHZ, Host, Thread, join
+from agent.vendors.cpu.words import FIELDS, english, node_of
 
 Fields = list[tuple[str, str]]
-CHINESE: Mapping[str, str] = {
-    "cpu": "cpu(s)",
-    "在线 cpu 列表": "on-line cpu(s) list",
-    "离线 cpu 列表": "off-line cpu(s) list",
-    "每个核的线程数": "thread(s) per core",
-    "每个座的核数": "core(s) per socket",
-    "座": "socket(s)",
-    "型号名称": "model name",
-    "cpu 最大 mhz": "cpu max mhz",
-    "numa 节点": "numa node(s)",
-}
-STARTS = frozenset(
-    {"cpu(s)", "on-line cpu(s) list", "model name", "socket(s)", "thread(s) per core", "numa node(s)"}
-)
-_FIELD = re.compile(r"^\s*([^:：]{1,60}?)\s*[:：]\s*(.*?)\s*$")
-_NODE = re.compile(r"^numa (?:node|节点) ?(\d{1,4}) cpu(?:\(s\))?$")
+MOST_INDENT = 12  # of a field's name below its heading
+_FIELD = re.compile(r"^\s*(?:([^:：]{1,60}?)\s*[:：]\s*|(«[^»:]+»)\s{2,})(.*?)\s*$")
 
 
 def parse_lscpu(captured: str) -> Host:
@@ -67,37 +54,44 @@ def _flat(entries: Iterable[Any], depth: int = 0) -> Iterator[tuple[str, str]]:
         if not isinstance(entry, dict):
             continue
         if isinstance(entry.get("field"), str) and isinstance(entry.get("data"), str):
-            yield _key(entry["field"].rstrip(":：")), entry["data"].strip()
+            yield english(entry["field"].rstrip(":：")), entry["data"].strip()
         children = entry.get("children")
         if isinstance(children, list) and depth < 8:
             yield from _flat(children, depth + 1)
 
 
 def _fields(captured: str) -> Iterator[tuple[str, str]]:
+    """Fields with their values, also where a value goes on below itself."""
+    key, value, column = "", "", 0
     for line in captured.splitlines():
-        match = _FIELD.match(line)
-        if match and not line.lstrip().startswith("#"):
-            yield _key(match.group(1)), match.group(2)
-
-
-def _key(text: str) -> str:
-    clean = " ".join(text.lower().split())
-    return CHINESE.get(clean, clean)
+        match = None if line.lstrip().startswith("#") else _FIELD.match(line)
+        indent = len(line) - len(line.lstrip())
+        if match:
+            if key:
+                yield key, value
+            key, value = english(match.group(1) or match.group(2)), match.group(3)
+            column = match.start(3)
+        elif column > MOST_INDENT and indent == column:
+            value += line.strip()
+        else:
+            column = 0
+    if key:
+        yield key, value
 
 
 def _of_fields(fields: Fields) -> Host:
     first: dict[str, str] = {}
     for key, value in fields:
         first.setdefault(key, value)
-    if not STARTS & set(first) and not any(_NODE.match(key) for key in first):
+    if not FIELDS & set(first) and all(node_of(key) is None for key in first):
         return Host()
     host = Host(model=_model(fields), sockets=to_int(first.get("socket(s)"), low=1, high=1 << 12))
     online = first.get("on-line cpu(s) list", first.get("on-line cpu(s) mask"))
     offline = _cpus(first.get("off-line cpu(s) list", first.get("off-line cpu(s) mask")))
     for key, value in fields:
-        node = _NODE.match(key)
-        if node:
-            host.node(int(node.group(1))).cpus = _cpus(value)
+        node = node_of(key)
+        if node is not None:
+            host.node(node).cpus = _cpus(value)
     if online is not None:
         host.online = set(_cpus(online))
     for number in [*(host.online or ()), *offline]:
@@ -158,9 +152,9 @@ def _pair_by_blocks(host: Host, fields: Fields) -> None:
 
 def _node_lists(fields: Fields) -> Iterator[tuple[int, str]]:
     for key, value in fields:
-        node = _NODE.match(key)
-        if node and value:
-            yield int(node.group(1)), value
+        node = node_of(key)
+        if node is not None and value:
+            yield node, value
 
 
 def _runs(text: str) -> list[list[int]]:

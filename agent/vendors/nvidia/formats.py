@@ -8,7 +8,17 @@ import msgspec
 
 from agent.notices import notice
 from agent.vendors.base import Readout, plain
-from agent.vendors.nvidia import kernel_log, smi_csv, smi_list, smi_table, smi_text, smi_xml, text, topology
+from agent.vendors.nvidia import (
+    kernel_log,
+    smi_csv,
+    smi_list,
+    smi_monitor,
+    smi_table,
+    smi_text,
+    smi_xml,
+    text,
+    topology,
+)
 from agent.vendors.nvidia.merging import merge_readouts, settled
 
 # A character or word without which it is not worth looking, how the format is told, and what reads it.
@@ -18,6 +28,7 @@ FORMATS: tuple[tuple[str, Callable[[str], bool], Callable[[str], Readout]], ...]
     ("GPU ", smi_list.looks_like_list, smi_list.parse_list),
     ("GPU", topology.looks_like_matrix, topology.parse_matrix),
     ("", kernel_log.looks_like_log, kernel_log.parse_log),
+    ("#", smi_monitor.looks_like_monitor, smi_monitor.parse_monitor),
     (",", smi_csv.looks_like_csv, smi_csv.parse_csv),
 )
 

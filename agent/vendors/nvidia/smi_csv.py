@@ -43,6 +43,10 @@ KNOWN = frozenset(
         *("pid", "process_name", "used_gpu_memory"),
     )
 )
+# What is no reading of a device where it stands alone, and may be a word of anything.
+UNTELLING = frozenset(
+    {"timestamp", "count", "serial", "pid", "process_name", "driver_version", "compute_cap"}
+)
 DRAWS = ("power.draw", "power.draw.instant", "power.draw.average")
 LIMITS = ("power.limit", "enforced.power.limit")
 UNJUDGED = frozenset(
@@ -53,6 +57,7 @@ _UUID = re.compile(r"GPU-[0-9A-Fa-f-]{8,}(?![\w*?.])")
 _BUS = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]\b")
 _ASKED = re.compile(r"nvidia-smi.*--query-(?:gpu|compute-apps)[= ]([\"']?)([\w.]+(?:,[\w.]+)*)\1(?:\s|$)")
 _WATTS = re.compile(r"^\d{1,5}\.\d+ W$")
+_VALUE = re.compile(r"^(?:-?[\d.]+(?: (?:%|[A-Za-z/]+))?|\[?N/A\]?|\[[A-Za-z ]+\])$")
 _NAME = re.compile(r"\b(NVIDIA|GeForce|Tesla|Quadro|RTX|GTX|TITAN)\b")
 
 
@@ -70,8 +75,10 @@ def header_of(line: str) -> list[Column] | None:
     line = asked.group(2) if asked else line
     matches = [_COLUMN.match(cell.strip()) for cell in line.split(",")]
     columns = [Column(_own(match.group(1)), match.group(2) or "") for match in matches if match]
+    if len(columns) != len(matches) or (len(columns) == 1 and columns[0].name in UNTELLING):
+        return None
     named = sum(column.name in KNOWN for column in columns)
-    return columns if len(columns) == len(matches) and named and 2 * named >= min(len(columns), 4) else None
+    return columns if named and 2 * named >= min(len(columns), 4) else None
 
 
 def _own(name: str) -> str:
@@ -137,10 +144,15 @@ def looks_like_row(line: str) -> bool:
 
 
 def _is_of_others(line: str, columns: Sequence[Column]) -> bool:
-    """Whether a line below a header is no row, be it cut: it stands in a table, or has no comma and names no device."""
+    """Whether a line below a header is no row, be it cut: it stands in a table, or has no comma and names no device.
+    Below the header of a single column stand values only.
+    """
     clean = line.strip()
-    alone = "," not in clean and not (_UUID.match(clean) or _BUS.match(clean))
-    return clean.startswith(("|", "+", "<")) or (alone and len(columns) > 1)
+    if clean.startswith(("|", "+", "<", "#")):
+        return True
+    if "," in clean or _UUID.match(clean) or _BUS.match(clean):
+        return False
+    return len(columns) > 1 or not (_VALUE.match(clean) or _NAME.search(clean) or states.judge_text(clean))
 
 
 def _is_of_another(line: str, columns: Sequence[Column]) -> bool:
@@ -265,8 +277,10 @@ def _bare_row(line: str) -> Look:
 
 
 def _app(line: str, columns: Sequence[Column]) -> Look:
+    """The device of a process; one that is only accounted for may have ended."""
     cells = _cells(line, columns) or {}
-    pid = to_int(cells.get("pid"), low=0, high=1 << 31)
+    now = {"used_gpu_memory", "process_name"} & set(cells)
+    pid = to_int(cells.get("pid"), low=0, high=1 << 31) if now else None
     process = Process(
         pid=pid or 0,
         name=known(cells.get("process_name")),
