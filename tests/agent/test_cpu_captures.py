@@ -81,6 +81,12 @@ def test_every_language_names_the_fields(text: str) -> None:
     assert nodes(said) == [(1, [0, 1, 2, 3], None)]
 
 
+def test_places_where_no_cpu_is_are_no_cpus() -> None:
+    said = parsed("lscpu-places-beyond.txt")
+    assert column(said, "id", "online") == [(number, number < 4) for number in range(6)]
+    assert nodes(said) == [(0, [0, 1, 2, 3], None)] and said["sockets"] == 3
+
+
 def test_the_extended_table_is_read_by_its_header() -> None:
     said = parsed("lscpu-extended-hybrid.txt")
     assert column(said, "id", "core", "max_mhz", "online") == [

@@ -94,13 +94,22 @@ def _of_fields(fields: Fields) -> Host:
             host.node(node).cpus = _cpus(value)
     if online is not None:
         host.online = set(_cpus(online))
-    for number in [*(host.online or ()), *offline]:
+    told = {*(host.online or ()), *offline}
+    for number in sorted(told):
         host.thread(number, Thread(online=number in (host.online or ())))
+    if told and len(told) == parse_count(first.get("cpu(s)", "")):
+        _without_places(host, told)
     named = [number for node in host.nodes.values() for number in node.cpus or ()]
     if not host.threads and not named:
         for number in range(min(parse_count(first.get("cpu(s)", "")) or 0, MOST_CPUS)):
             host.thread(number, Thread())
     return host
+
+
+def _without_places(host: Host, told: set[int]) -> None:
+    """Nodes may list places where CPUs could be, beyond those that there are."""
+    for node in host.nodes.values():
+        node.cpus = None if node.cpus is None else [number for number in node.cpus if number in told]
 
 
 def _cpus(text: str | None) -> list[int]:

@@ -51,7 +51,16 @@ _TRANSLATIONS = {
         "ソケットあたりのコア数",
         "ядер на сокет",
     ),
-    "socket(s)": ("座", "通訊端", "sockel", "«socket(s)»", "soquete(s)", "ソケット数", "сокетов"),
+    "socket(s)": (
+        "cpu socket(s)",
+        "座",
+        "通訊端",
+        "sockel",
+        "«socket(s)»",
+        "soquete(s)",
+        "ソケット数",
+        "сокетов",
+    ),
     "model name": (
         "型号名称",
         "型號名稱",
