@@ -162,6 +162,8 @@ class Line(asyncio.Protocol):
     def ask(self, request: bytes) -> asyncio.Future[bytes]:
         """Status and body."""
         assert self.transport is not None
+        if self.transport.is_closing():
+            raise ConnectionError("closed")
         self.answer = asyncio.get_running_loop().create_future()
         self.transport.write(request)
         return self.answer

@@ -77,7 +77,7 @@ def probe(policy: HealthPolicy) -> Probed:
     lost = 0
     if not mass:
         lost = sum(_lose_node(one.contact) for one in overdue if one.counted >= lost_after)
-    unchecked = _count_missing_checks(silences, now, policy, silent_after)
+    unchecked = _count_missing_checks(silences, policy, silent_after)
     device_health.note_calm(device_health.thresholds_of(policy))
     if UPWARD.reconcile is not None:
         UPWARD.reconcile()
@@ -164,16 +164,17 @@ def _unquiet(contact: NodeContact) -> bool:
     return bool(NodeContact.objects.filter(pk=contact.pk).update(state_digest=""))
 
 
-def _count_missing_checks(
-    silences: Sequence[_Silence], now: datetime, policy: HealthPolicy, silent_after: timedelta
-) -> int:
-    """Nodes that report, but whose checks do not come any more."""
+def _count_missing_checks(silences: Sequence[_Silence], policy: HealthPolicy, silent_after: timedelta) -> int:
+    """Nodes that report, but whose checks do not come any more. Reports that are late themselves are silence: to count
+    each device of theirs as unread would make the late reports of a server at its limit dear ones.
+    """
     overdue = timedelta(seconds=MISSING_CHECK_INTERVALS * policy.report_interval_s)
     reporting = {one.contact.node_id: one.contact for one in silences if one.without_down < silent_after}
     late = [
         node
         for node, contact in reporting.items()
-        if (contact.checks_at or contact.node.enrolled_at) < now - overdue
+        if contact.received_at
+        and (contact.checks_at or contact.node.enrolled_at) < contact.received_at - overdue
     ]
     thresholds = device_health.thresholds_of(policy)
     for node_id in late:

@@ -187,6 +187,17 @@ def test_a_node_that_reports_without_checks_drains_its_devices(clock, lost):
     assert states([node]) == [NodeState.READY]
 
 
+def test_reports_that_are_late_are_no_checks_that_are_missing(clock, lost):
+    (node,) = nodes(1)
+    make_device(node)
+    run(clock, until=20, heard=[node])
+    NodeContact.objects.update(checks_at=at(20), received_at=at(20))
+    for second in range(30, 65, 5):
+        clock.move_to(at(second))
+        assert probe(active_policy().health).unchecked == 0
+    assert Device.objects.get().health == DeviceHealth.HEALTHY
+
+
 def test_a_silent_nodes_devices_are_not_judged(clock, lost):
     made = nodes(4)
     make_device(made[0])
