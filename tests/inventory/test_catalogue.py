@@ -80,6 +80,7 @@ def test_figures_can_be_true():
         ("nvidia", "NVIDIA H20", "NVIDIA H20 96 GB"),
         ("nvidia", "NVIDIA H20-3e", "NVIDIA H20 141 GB"),
         ("nvidia", "NVIDIA L20", "NVIDIA L20"),
+        ("nvidia", "NVIDIA A10G", "NVIDIA A10G"),
         ("nvidia", "NVIDIA A800-SXM4-80GB", "NVIDIA A800 SXM4 80 GB"),
         ("nvidia", "NVIDIA RTX PRO 6000 Blackwell Server Edition", "NVIDIA RTX PRO 6000 Blackwell Server"),
         (
