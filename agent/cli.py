@@ -26,6 +26,8 @@ from agent.loop import Agent
 from agent.notices import notice
 from agent.protocol import Vendor
 from agent.runners.base import RunnerError
+from agent.runners.container_command import NETWORKS, Rules
+from agent.runners.containers import EngineSettings
 from agent.runners.process import ProcessRunner
 from agent.simulation import Simulation
 from agent.simulation_spec import SimSpec, mixed_cluster
@@ -49,6 +51,13 @@ SETTING_FLAGS = {
     "max_processes": "most processes and threads of one job, where jobs have users of their own",
     "machine_id": "machine id, instead of the machine's own",
     "hostname": "name to show, instead of the machine's own",
+    "container_engine": "podman or docker with its global options, in one argument; default: the one found first",
+    "container_mounts": "folders that containers may mount, /A,/B:ro",
+    "container_networks": "networks that containers may have, the first by default: bridge,host,none",
+    "container_options": "more options of the engine's create for every container, in one argument",
+    "container_pull_options": "more options of the engine's pull, in one argument",
+    "container_nvidia": "how NVIDIA devices are given to containers: cdi, gpus or environment",
+    "registry_auth_file": "file with the secrets of private registries, for podman or docker",
 }
 
 
@@ -125,6 +134,7 @@ def build_agent(config: Config, identity: Identity) -> Agent:
         journal,
         jobs_dir=Path(config.jobs_dir) if config.jobs_dir else None,
         max_processes=config.max_processes,
+        engine=engine_settings(config),
     )
     ca_file = pinned_ca(msgspec.structs.replace(config, server=server), None)
     return Agent(
@@ -137,6 +147,22 @@ def build_agent(config: Config, identity: Identity) -> Agent:
         journal=journal,
         interval_s=config.interval_s,
         observe_only=config.observe_only,
+    )
+
+
+def engine_settings(config: Config) -> EngineSettings:
+    """How this node runs containers."""
+    return EngineSettings(
+        command=tuple(config.container_engine),
+        rules=Rules(
+            mounts=tuple(config.container_mounts),
+            networks=tuple(config.container_networks) or NETWORKS,
+            options=tuple(config.container_options),
+        ),
+        pull_options=tuple(config.container_pull_options),
+        auth_file=config.registry_auth_file,
+        always_pull=config.container_pull_always,
+        nvidia=config.container_nvidia,
     )
 
 

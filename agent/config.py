@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -15,10 +16,12 @@ import msgspec
 
 from agent.host.files import parse_cpu_list
 from agent.journal import write_atomic
+from agent.runners.container_devices import NvidiaStyle
 
 logger = logging.getLogger("headrace.agent.config")
 ENVIRONMENT_PREFIX = "HEADRACE_AGENT_"
 TRUE_WORDS, FALSE_WORDS = {"1", "true", "yes", "y", "on"}, {"0", "false", "no", "n", "off", ""}
+SPACED = ("container_engine", "container_options", "container_pull_options")
 DEFAULT_STATE_DIR = "/var/lib/headrace-agent"
 
 
@@ -27,7 +30,10 @@ class ConfigError(Exception):
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All settings. `interval_s` None = as the server says."""
+    """All settings. `interval_s` None = as the server says. `container_*` say what containers may have here: engine
+    with its global options, folders that may be mounted (PATH or PATH:ro), networks (the first is that of jobs which
+    name none), and options of the engine's create and pull that every job gets.
+    """
 
     server: str = ""
     state_dir: str = DEFAULT_STATE_DIR
@@ -45,6 +51,14 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     machine_id: str | None = None
     hostname: str | None = None
     stop_jobs_on_exit: bool = False
+    container_engine: list[str] = []
+    container_mounts: list[str] = []
+    container_networks: list[str] = []
+    container_options: list[str] = []
+    container_pull_options: list[str] = []
+    container_pull_always: bool = False
+    container_nvidia: NvidiaStyle | None = None
+    registry_auth_file: str | None = None
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -77,6 +91,11 @@ def load_config(
     for folder in config.dataset_folders:
         if not Path(folder).is_absolute():
             raise ConfigError(f"dataset_folders: {folder!r} is no absolute path; give one such as /data/sets")
+    for mount in config.container_mounts:
+        if not Path(mount).is_absolute():
+            raise ConfigError(
+                f"container_mounts: {mount!r} is no absolute path; give one such as /data or /data:ro"
+            )
     if config.max_processes < 1:
         raise ConfigError(f"max_processes: {config.max_processes} is too few; give at least 1")
     return config
@@ -131,9 +150,11 @@ def parse_setting(name: str, text: str) -> object:
         return _parse_labels(text)
     if name == "reserved_cpus":
         return _parse_reserved_cpus(text)
-    if name in ("image_users", "dataset_folders"):
+    if name in SPACED:
+        return shlex.split(text)
+    if name in ("image_users", "dataset_folders", "container_mounts", "container_networks"):
         return [part.strip() for part in text.split(",") if part.strip()]
-    if name in ("observe_only", "stop_jobs_on_exit"):
+    if name in ("observe_only", "stop_jobs_on_exit", "container_pull_always"):
         word = text.strip().lower()
         if word not in TRUE_WORDS | FALSE_WORDS:
             raise ConfigError(f"{name}: {text!r} is neither yes nor no; give true or false")

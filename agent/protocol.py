@@ -53,6 +53,7 @@ class ExitReason(StrEnum):
     TIME_LIMIT = "time-limit"
     STOPPED = "stopped"
     LOST_PROCESS = "lost-process"
+    MEMORY_LIMIT = "memory-limit"
 
 
 class Want(StrEnum):
@@ -228,6 +229,19 @@ class Check(msgspec.Struct, frozen=True):
     evidence: str = ""
 
 
+class Pull(msgspec.Struct, frozen=True):
+    """How far the fetching of a task's image is; `ms` is the whole time once it is done. Which layers there are is
+    known as far as the engine names them.
+    """
+
+    image: str
+    done: bool = False
+    ms: int | None = None
+    layers: int | None = None
+    layers_done: int | None = None
+    text: str = ""
+
+
 class TaskState(msgspec.Struct, frozen=True):
     """How one placement stands on the node. `fence` is echoed from the assignment; answers with another fence
     change nothing.
@@ -250,6 +264,7 @@ class TaskState(msgspec.Struct, frozen=True):
     log_bytes: int = 0
     memory_used_mib: int | None = None
     cpu_used_milli: int | None = None
+    pull: Pull | None = None
 
 
 class ClockSample(msgspec.Struct, frozen=True):
@@ -291,7 +306,9 @@ class AssignedDevice(msgspec.Struct, frozen=True):
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """One placement of the node's desired set."""
+    """One placement of the node's desired set. With an `image` it is a container's: `mounts` are SOURCE:TARGET[:ro],
+    `network` None = the node's own choice.
+    """
 
     placement: int
     job: int
@@ -309,6 +326,10 @@ class Assignment(msgspec.Struct, frozen=True):
     time_limit_s: int | None = None
     grace_s: int = 10
     strict_single: bool = False
+    image: str | None = None
+    shared_memory_mib: int | None = None
+    mounts: list[str] = []
+    network: str | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):

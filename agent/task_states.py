@@ -29,6 +29,7 @@ def task_state(record: Record, progress: Progress) -> TaskState:
         log_bytes=progress.log_bytes or (outcome.log_bytes if outcome else 0),
         memory_used_mib=progress.memory_used_mib,
         cpu_used_milli=progress.cpu_used_milli,
+        pull=progress.pull,
     )
 
 

@@ -40,6 +40,7 @@ ENDINGS = {
     # A stop that nobody here asked for befell the job; it did nothing wrong.
     ExitReason.STOPPED: Ending.LOST_PROCESS,
     ExitReason.LOST_PROCESS: Ending.LOST_PROCESS,
+    ExitReason.MEMORY_LIMIT: Ending.SIGNAL,
 }
 LATE = "late-answer"
 LARGEST_INT = 2**31 - 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent.protocol import Assignment, Notice, TaskPhase
+from agent.protocol import Assignment, Notice, Pull, TaskPhase
 from agent.task import Outcome, Record, TaskKey
 
 OnChange = Callable[[TaskKey], None]
@@ -30,6 +30,7 @@ class Progress:
     log_bytes: int = 0
     memory_used_mib: int | None = None
     cpu_used_milli: int | None = None
+    pull: Pull | None = None
 
 
 class Runner(Protocol):

@@ -5,7 +5,7 @@ devices visible.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from agent.protocol import AssignedDevice, Assignment, Vendor
 
@@ -36,8 +36,12 @@ ALSO_READ: Mapping[Vendor, tuple[str, ...]] = {
 ALL_NAMES = frozenset(name for names in VISIBLE.values() for name in names)
 
 
-def job_environment(assignment: Assignment, *, home: str) -> dict[str, str]:
-    """What the job asked for over a fixed base; facts and visible devices cannot be overridden by it."""
+def job_environment(
+    assignment: Assignment, *, home: str, devices: Sequence[AssignedDevice] | None = None
+) -> dict[str, str]:
+    """What the job asked for over a fixed base; facts and visible devices cannot be overridden by it. `devices` = as
+    they are numbered where the job runs.
+    """
     base = {
         "PATH": PATH,
         "HOME": home,
@@ -47,7 +51,8 @@ def job_environment(assignment: Assignment, *, home: str) -> dict[str, str]:
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
     }
     own = {name: value for name, value in assignment.env.items() if name not in ALL_NAMES}
-    return base | own | visible_devices(assignment.devices) | facts(assignment)
+    seen = assignment.devices if devices is None else devices
+    return base | own | visible_devices(seen) | facts(assignment)
 
 
 def visible_devices(devices: Iterable[AssignedDevice]) -> dict[str, str]:

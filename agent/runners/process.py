@@ -18,6 +18,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from agent.fact_files import number, read_facts
 from agent.host.machine import boot_id
 from agent.journal import Journal
@@ -25,6 +27,7 @@ from agent.notices import notice, sentence
 from agent.protocol import Assignment, ExitReason, Notice, TaskPhase
 from agent.runners.base import OnChange, Progress, RunnerError
 from agent.runners.cgroup import JobGroups
+from agent.runners.containers import Containers, EngineSettings, read_pull
 from agent.runners.environment import job_environment
 from agent.runners.identity import UserPool, can_isolate, remove_tree, sweep_shared_folders
 from agent.runners.sysv_ipc import remove_objects_of
@@ -42,7 +45,8 @@ from agent.task import Outcome, Record, TaskKey
 
 logger = logging.getLogger("headrace.agent.runner")
 SHIM = Path(__file__).with_name("shim.py")
-SHIM_PARTS = ("leftovers.py", "shim.py")
+CONTAINER_SHIM = Path(__file__).with_name("container_shim.py")
+SHIM_PARTS = ("leftovers.py", "shim.py", "container_shim.py")
 HOME_NAME = re.compile(r"[0-9]+-[0-9]+")
 LOG_LIMIT_BYTES = 64 << 20
 NOFILE = 1 << 16
@@ -74,11 +78,19 @@ class ProcessRunner:
         jobs_dir: Path | None = None,
         users: UserPool | None = None,
         max_processes: int = MAX_PROCESSES,
+        engine: EngineSettings | None = None,
     ) -> None:
         self._max_processes = max_processes
+        self._containers = Containers(
+            engine or EngineSettings(),
+            state_dir=journal.state_dir,
+            most_processes=max_processes,
+            most_files=NOFILE,
+        )
         self._journal = journal
         self._boot_id = boot_id(Path("/"))
         self._live: dict[TaskKey, Live] = {}
+        self._contained: set[TaskKey] = set()
         self._use: dict[TaskKey, Use] = {}
         self._seen: dict[TaskKey, Progress] = {}
         self._meter = UseMeter()
@@ -118,6 +130,7 @@ class ProcessRunner:
         """Watch a task that an earlier agent started."""
         if record.uid is not None and self._users is not None:
             self._users.hold(record.uid)
+        self._note_kind(record)
         live = self._live.setdefault(record.key, Live(adopted=True))
         if (
             live.process is None
@@ -128,7 +141,8 @@ class ProcessRunner:
             self._watcher.watch_process(record.key, live.pid)
 
     def sweep(self, known: Collection[TaskKey]) -> None:
-        """Work folders of no known task are what a cut short removal or a lost record left."""
+        """Work folders and containers of no known task are what a cut short removal or a lost record left."""
+        self._containers.sweep(lambda task: (self._journal.tasks_dir / task).exists())
         kept = {self._home(key).name for key in known}
         for entry in list(os.scandir(self._jobs_dir)):
             if HOME_NAME.fullmatch(entry.name) and entry.name not in kept:
@@ -152,7 +166,9 @@ class ProcessRunner:
                 )
             self._changed(record.key)
             return
-        listening = (folder / "started").exists() and self._find_supervisor(record, live)
+        listening = any((folder / name).exists() for name in ("started", "pull")) and self._find_supervisor(
+            record, live
+        )
         if listening and live.pid is not None and start_ticks(live.pid) == live.ticks:
             os.kill(live.pid, signal.SIGTERM)
 
@@ -187,13 +203,14 @@ class ProcessRunner:
             log_bytes=log_bytes,
             memory_used_mib=use.memory_mib if use and outcome is None else None,
             cpu_used_milli=use.cpu_milli if use and outcome is None else None,
+            pull=read_pull(folder) if record.assignment.image else None,
         )
 
     def measure(self) -> None:
         """One pass over /proc for all tasks."""
-        self._use = self._meter.read(
-            {key: live.pid for key, live in self._live.items() if live.pid and not live.outcome}
-        )
+        running = {key: live.pid for key, live in self._live.items() if live.pid and not live.outcome}
+        first = {key: pid for key in running if (pid := self._container_pid(key)) is not None}
+        self._use = self._meter.read({key: pid for key, pid in running.items() if key not in first}, first)
 
     def log_path(self, record: Record) -> Path:
         """The log beside the record."""
@@ -206,6 +223,7 @@ class ProcessRunner:
     def release(self, record: Record) -> None:
         """Remove the work folder before the uid can go to another job."""
         live = self._live.pop(record.key, None)
+        self._contained.discard(record.key)
         self._seen.pop(record.key, None)
         if live is not None and live.process is not None:
             live.process.poll()
@@ -264,10 +282,27 @@ class ProcessRunner:
             "log_limit_bytes": LOG_LIMIT_BYTES,
             "nofile": NOFILE,
             "nproc": self._max_processes if record.uid is not None else None,
-            "cgroup_procs": self._groups.create(name, assignment.memory_mib) if self._groups else [],
-        }
+            "cgroup_procs": self._join(name, assignment),
+        } | (
+            self._containers.orders(record, folder=self._journal.folder(record.key), home=home)
+            if assignment.image
+            else {}
+        )
+
+    def _join(self, name: str, assignment: Assignment) -> list[str]:
+        """A container's memory is limited by its engine."""
+        if self._groups is None or assignment.image:
+            return []
+        return self._groups.create(name, assignment.memory_mib)
+
+    def _container_pid(self, key: TaskKey) -> int | None:
+        """The first process of a running container; None for other tasks."""
+        if key not in self._contained:
+            return None
+        return number(read_facts(self._journal.folder(key) / "started").get("pid"))
 
     def _launch(self, record: Record, folder: Path) -> None:
+        self._note_kind(record)
         listen, notify = os.pipe()
         lock = self._users.lock_fd(record.uid) if self._users and record.uid is not None else None
         errors = os.open(
@@ -275,7 +310,7 @@ class ProcessRunner:
         )
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", self._shim, str(folder), str(notify)],
+                [sys.executable, "-I", "-S", self._program(record), str(folder), str(notify)],
                 stdin=subprocess.DEVNULL,
                 stdout=errors,
                 stderr=errors,
@@ -294,6 +329,15 @@ class ProcessRunner:
         self._live[record.key] = Live(adopted=False, process=process, pid=process.pid, ticks=ticks)
         self._watcher.watch_start(record.key, listen)
         self._watcher.watch_process(record.key, process.pid)
+
+    def _note_kind(self, record: Record) -> None:
+        if record.assignment.image:
+            self._contained.add(record.key)
+
+    def _program(self, record: Record) -> str:
+        if not record.assignment.image:
+            return self._shim
+        return str(Path(self._shim).with_stem(CONTAINER_SHIM.stem))
 
     def _find_supervisor(self, record: Record, live: Live) -> bool:
         """Learn the supervisor from its start record; another boot's pids mean nothing."""
@@ -332,6 +376,8 @@ class ProcessRunner:
             same_boot = read_facts(folder / "start").get("boot_id") in (self._boot_id, None)
             reason = ExitReason.LOST_PROCESS
             message = "its supervisor was killed" if same_boot else "the machine was restarted"
+            if record.assignment.image:
+                self._containers.remove(record.key)
             if same_boot:
                 kill_leftovers(folder, record)
         ended = read_exit(folder, record)  # it may have written its last word between our two looks
@@ -371,14 +417,11 @@ class ProcessRunner:
         if not killed or outcome.message:
             return outcome
         limit = record.assignment.memory_mib
-        return Outcome(
-            reason=outcome.reason,
-            ended_at_ms=outcome.ended_at_ms,
-            exit_code=outcome.exit_code,
-            signal=outcome.signal,
+        failed = outcome.reason in (ExitReason.SIGNALLED, ExitReason.EXITED) and outcome.exit_code != 0
+        return msgspec.structs.replace(
+            outcome,
+            reason=ExitReason.MEMORY_LIMIT if failed else outcome.reason,
             message=f"the kernel killed it at its memory limit of {limit} MiB",
-            log_bytes=outcome.log_bytes,
-            started_at_ms=outcome.started_at_ms,
         )
 
 

@@ -36,13 +36,18 @@ class UseMeter:
     def __init__(self) -> None:
         self._last: dict[TaskKey, tuple[int, float]] = {}
 
-    def read(self, supervisors: Mapping[TaskKey, int]) -> dict[TaskKey, Use]:
-        """Use of every task, by the pid of its supervisor (whose own use is left out)."""
-        rows = process_table() if supervisors else {}
+    def read(
+        self, supervisors: Mapping[TaskKey, int], containers: Mapping[TaskKey, int] | None = None
+    ) -> dict[TaskKey, Use]:
+        """Use of every task, by the pid of its supervisor (whose own use is left out) or of its container's first
+        process.
+        """
+        first = containers or {}
+        rows = process_table() if supervisors or first else {}
         now_s = time.monotonic()
         result, last = {}, {}
-        for key, root in supervisors.items():
-            below = descendants(rows, root)
+        for key, root in {**supervisors, **first}.items():
+            below = descendants(rows, root) | ({root} & rows.keys() if key in first else set())
             ticks = sum(rows[pid].ticks for pid in below)
             last[key] = (ticks, now_s)
             result[key] = Use(

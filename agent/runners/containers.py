@@ -1,0 +1,230 @@
+"""The node's container engine: what the settings say of it, and what of its containers is ours."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import resource
+import shlex
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.fact_files import number, read_facts
+from agent.host.numa import read_numa
+from agent.protocol import Pull
+from agent.runners.base import RunnerError
+from agent.runners.container_command import (
+    AGENT_LABEL,
+    TASK_LABEL,
+    NotAllowed,
+    Place,
+    Rules,
+    create_arguments,
+    env_lines,
+    memory_nodes,
+)
+from agent.runners.container_devices import NvidiaStyle, counted_anew, device_options, nvidia_style
+from agent.runners.environment import job_environment
+from agent.runners.task_files import write_private
+from agent.task import Record, TaskKey
+
+logger = logging.getLogger("headrace.agent.containers")
+ENGINES = ("podman", "docker")
+CALL_TIMEOUT_S = 60.0
+INIT_PROGRAMS = {
+    "podman": ("catatonit", "/usr/libexec/podman/catatonit", "/usr/libexec/catatonit/catatonit"),
+    "docker": ("docker-init",),
+}
+# What an engine's client needs of the agent's environment; nothing else reaches it, and nothing of a job's.
+PASSED_ON = ("PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "DBUS_SESSION_BUS_ADDRESS", "TMPDIR")
+PASSED_ON_PREFIXES = ("DOCKER_", "CONTAINER", "REGISTRY_")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How containers run on this node. `command` empty = podman or docker, whichever is found first."""
+
+    command: tuple[str, ...] = ()
+    rules: Rules = field(default_factory=Rules)
+    pull_options: tuple[str, ...] = ()
+    auth_file: str | None = None
+    always_pull: bool = False
+    nvidia: NvidiaStyle | None = None
+
+
+class Containers:
+    """Makes a task into the orders of its supervisor, and removes what supervisors could not."""
+
+    def __init__(
+        self, settings: EngineSettings, *, state_dir: Path, most_processes: int, most_files: int
+    ) -> None:
+        self._settings = settings
+        self.command = list(settings.command) or _first_engine()
+        self._kind = "docker" if self.command and "docker" in Path(self.command[0]).name else "podman"
+        self._mark = hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:12]
+        self._prefix = f"headrace-{self._mark}-"
+        self._used = state_dir / "containers-used"
+        self._most_processes = most_processes
+        self._most_files = most_files
+        self._env = engine_environment(os.environ)
+
+    @property
+    def there(self) -> bool:
+        """Whether this node can run containers."""
+        return bool(self.command) and shutil.which(self.command[0]) is not None
+
+    def orders(self, record: Record, *, folder: Path, home: Path) -> dict[str, object]:
+        """What a container's supervisor must know beyond what every supervisor does; RunnerError where the node does
+        not give what the job asks for.
+        """
+        if not self.there:
+            raise RunnerError(
+                "this node runs no containers: neither podman nor docker is set up for the agent"
+            )
+        assignment = record.assignment
+        self._used.touch()
+        inside = list(counted_anew(assignment.devices))
+        try:
+            write_private(
+                folder / "env",
+                env_lines(job_environment(assignment, home=str(home), devices=inside)).encode(),
+            )
+            style = self._settings.nvidia or nvidia_style(self._kind)
+            create = create_arguments(
+                assignment,
+                self._place(record, folder=folder, home=home),
+                self._settings.rules,
+                device_options(assignment.devices, style),
+            )
+        except (NotAllowed, FileNotFoundError) as error:
+            raise RunnerError(str(error)) from error
+        return {
+            "engine": self.command,
+            "engine_env": self._env,
+            "name": self._name(record.key),
+            "image": assignment.image,
+            "command": assignment.command[0],
+            "always_pull": self._settings.always_pull,
+            "create": create,
+            "memory_mib": assignment.memory_mib,
+            **self._pulling(),
+        }
+
+    def remove(self, key: TaskKey) -> None:
+        """Kill and remove the container of a task whose supervisor is gone."""
+        if self.there:
+            self._call(["kill", "--signal=KILL", self._name(key)])
+            self._call(["rm", "--force", "--volumes", self._name(key)])
+
+    def sweep(self, is_known: Callable[[str], bool]) -> None:
+        """Remove our containers of which no task is known any more, beside everything else: an engine may hang."""
+        if self.there and self._used.exists():
+            threading.Thread(target=self._sweep, args=(is_known,), name="containers", daemon=True).start()
+
+    def _sweep(self, is_known: Callable[[str], bool]) -> None:
+        listed = self._call(
+            ["ps", "--all", f"--filter=label={AGENT_LABEL}={self._mark}", "--format={{.Names}}"]
+        )
+        for name in listed.split():
+            if not is_known(name.removeprefix(self._prefix)):
+                logger.warning("removing container %s, which belongs to no known task", name)
+                self._call(["kill", "--signal=KILL", name])
+                self._call(["rm", "--force", "--volumes", name])
+
+    def _name(self, key: TaskKey) -> str:
+        return self._prefix + key.folder
+
+    def _place(self, record: Record, *, folder: Path, home: Path) -> Place:
+        assignment = record.assignment
+        uid = os.geteuid() if record.uid is None else record.uid
+        cpus = {*assignment.cpus, *assignment.loader_cpus}
+        numa = [(node.id, node.cpus, node.memory_mib) for node in read_numa(Path("/"))]
+        files, processes = (
+            resource.getrlimit(resource.RLIMIT_NOFILE)[1],
+            resource.getrlimit(resource.RLIMIT_NPROC)[1],
+        )
+        return Place(
+            name=self._name(record.key),
+            labels={AGENT_LABEL: self._mark, TASK_LABEL: record.key.folder},
+            home=str(home),
+            env_file=str(folder / "env"),
+            user=f"{uid}:{os.getegid() if record.uid is None else record.uid}",
+            keeps_user=record.uid is None and self._kind == "podman",
+            memory_nodes=memory_nodes(cpus, assignment.memory_mib, numa),
+            most_processes=_least(self._most_processes, processes),
+            most_files=_least(self._most_files, files),
+            has_init=any(shutil.which(program) for program in INIT_PROGRAMS[self._kind]),
+        )
+
+    def _pulling(self) -> dict[str, object]:
+        """A registry's secret stays in the node's own file: only its place is passed on."""
+        engine, options, auth = (
+            list(self.command),
+            list(self._settings.pull_options),
+            self._settings.auth_file,
+        )
+        if auth and self._kind == "docker":
+            engine += ["--config", str(Path(auth).parent)]
+        elif auth:
+            options.append(f"--authfile={auth}")
+        return {"pull_engine": engine, "pull_options": options}
+
+    def _call(self, arguments: Sequence[str]) -> str:
+        try:
+            done = subprocess.run(
+                [*self.command, *arguments],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=self._env,
+                cwd="/",
+                timeout=CALL_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            logger.warning("%s %s: %s", self.command[0], arguments[0], error)
+            return ""
+        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+
+
+def engine_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the engine's client."""
+    passed = {
+        name: value
+        for name, value in own.items()
+        if name in PASSED_ON or name in PROXIES or name.startswith(PASSED_ON_PREFIXES)
+    }
+    return passed | {"LC_ALL": "C.UTF-8"}
+
+
+def read_pull(folder: Path) -> Pull | None:
+    """How far the fetching of a task's image is; None where nothing was to be fetched."""
+    facts = read_facts(folder / "pull")
+    if not facts:
+        return None
+    return Pull(
+        image=facts.get("image", ""),
+        done=facts.get("done") == "1",
+        ms=number(facts.get("ms")),
+        layers=number(facts.get("layers")),
+        layers_done=number(facts.get("layers_done")),
+        text=facts.get("text", ""),
+    )
+
+
+def parse_engine(text: str) -> list[str]:
+    """A command given as one text."""
+    return shlex.split(text)
+
+
+def _first_engine() -> list[str]:
+    return next(([name] for name in ENGINES if shutil.which(name)), [])
+
+
+def _least(wanted: int, hard: int) -> int:
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

@@ -1,0 +1,234 @@
+"""Jobs in containers: the agent as a process, a real podman, an image made here."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.fact_files import number, read_facts
+from agent.protocol import Assignment, ExitReason, TaskPhase, Want
+from tests.agent.conftest import AgentProcess
+from tests.agent.containers import IMAGE, engine_command, make_image, run, why_no_containers
+from tests.agent.server import ControlPlane, assignment
+from tests.waiting import eventually
+
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.skipif(bool(why_no_containers()), reason=why_no_containers() or "-"),
+]
+PATIENCE_S = 25.0
+
+
+@dataclass(frozen=True)
+class Engine:
+    """podman on a store of this module's."""
+
+    command: list[str]
+    folder: Path
+
+    def names(self) -> list[str]:
+        return run(self.command, "ps", "--all", "--format={{.Names}}").split()
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    folder = Path(tempfile.mkdtemp(prefix="hr-podman-"))
+    command = engine_command(folder)
+    try:
+        make_image(command, folder)
+        yield Engine(command, folder)
+        run(command, "rm", "--all", "--force")
+    finally:
+        subprocess.run([*command, "unshare", "true"], capture_output=True, check=False)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def node(engine: Engine, agent: AgentProcess) -> AgentProcess:
+    """An agent that runs containers, started."""
+    agent.options = ("--container-engine", " ".join(engine.command), "--container-networks", "none,host")
+    agent.options += ("--container-mounts", f"{agent.folder}/open,{agent.folder}/shown:ro")
+    for name in ("open", "shown", "closed"):
+        (agent.folder / name).mkdir()
+        (agent.folder / name).chmod(0o777)
+    return agent.start()
+
+
+def contained(placement: int, *command: str, **changes: Any) -> Assignment:
+    return assignment(placement, *command, image=changes.pop("image", IMAGE), **changes)
+
+
+def sh(script: str) -> tuple[str, str, str]:
+    return "sh", "-c", script
+
+
+def test_a_container_runs_as_the_jobs_user_without_rights_on_its_cores(
+    server: ControlPlane, node: AgentProcess, engine: Engine
+) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    script = "id -u; nproc; cat /proc/self/status; env; echo $$; exit 7"
+    server.want(contained(1, *sh(script), cpus=[cpu], memory_mib=64, env={"MY_OWN": "a b  c"}))
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert (state.exit_code, state.reason, state.message) == (7, ExitReason.EXITED, "")
+    assert state.uid is not None and 61184 <= state.uid <= 65519
+    eventually(lambda: len(server.log(1)) == state.log_bytes)
+    lines = server.log(1).decode().splitlines()
+    assert lines[:2] == [str(state.uid), "1"]
+    for line in ("CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"):
+        assert line in lines
+    assert {"MY_OWN=a b  c", "HEADRACE_JOB=1001", f"HEADRACE_CPUS={cpu}", "CUDA_VISIBLE_DEVICES="} <= set(
+        lines
+    )
+    assert engine.names() == []
+
+
+def test_the_pull_of_an_image_that_is_nowhere_fails_the_start_and_says_why(
+    server: ControlPlane, node: AgentProcess
+) -> None:
+    server.want(contained(1, "true", image="localhost:1/no/such:1"))
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert (state.reason, state.exit_code) == (ExitReason.START_FAILED, None)
+    assert "could not be fetched" in state.message and "localhost:1" in state.message
+    assert state.pull is not None and not state.pull.done and state.pull.image == "localhost:1/no/such:1"
+
+
+@pytest.mark.parametrize("command", [("/no/such/program",), ("cat", "/no/such/file")])
+def test_a_command_that_the_image_lacks_is_a_failed_start_and_a_failing_one_is_not(
+    server: ControlPlane, node: AgentProcess, command: tuple[str, ...]
+) -> None:
+    server.want(contained(1, *command))
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    if command[0] == "cat":
+        assert (state.reason, state.exit_code) == (ExitReason.EXITED, 1)
+    else:
+        assert state.reason is ExitReason.START_FAILED and "/no/such/program" in state.message
+
+
+def test_a_container_over_its_memory_ends_with_that_reason(server: ControlPlane, node: AgentProcess) -> None:
+    server.want(contained(1, *sh("x=0123456789abcdef; while :; do x=$x$x; done"), memory_mib=48))
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert state.reason is ExitReason.MEMORY_LIMIT and "limit of 48 MiB" in state.message
+
+
+def test_shared_memory_has_the_asked_size(server: ControlPlane, node: AgentProcess) -> None:
+    server.want(contained(1, *sh("df -m /dev/shm"), shared_memory_mib=33))
+    assert server.wait_task(1, TaskPhase.ENDED, PATIENCE_S).exit_code == 0
+    eventually(lambda: server.log(1).split()[-5:-4] == [b"33"], what=server.log(1).decode())
+
+
+def test_mounts_are_those_that_the_node_gives(server: ControlPlane, node: AgentProcess) -> None:
+    (node.folder / "shown/fact").write_text("known\n")
+    mounts = [f"{node.folder}/open:/data/in", f"{node.folder}/shown:/shown"]
+    server.want(
+        contained(1, *sh("cat /shown/fact; echo made > /data/in/made; echo no > /shown/no"), mounts=mounts)
+    )
+    assert server.wait_task(1, TaskPhase.ENDED, PATIENCE_S).exit_code != 0
+    assert (node.folder / "open/made").read_text() == "made\n" and not (node.folder / "shown/no").exists()
+    (node.folder / "open/way-out").symlink_to(node.folder / "closed")
+    for number_, path in ((2, "closed"), (3, "open/way-out"), (4, "open/../closed")):
+        server.want(contained(number_, "true", mounts=[f"{node.folder}/{path}:/data"]))
+        state = server.wait_task(number_, TaskPhase.ENDED, PATIENCE_S)
+        assert state.reason is ExitReason.START_FAILED and state.message.startswith("mounts: ")
+
+
+def test_a_network_that_the_node_does_not_give_is_refused(server: ControlPlane, node: AgentProcess) -> None:
+    server.want(contained(1, "true", network="bridge"))
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert state.reason is ExitReason.START_FAILED and "none, host" in state.message
+
+
+def test_a_container_that_ignores_the_polite_signal_is_killed(
+    server: ControlPlane, node: AgentProcess, engine: Engine
+) -> None:
+    wanted = contained(1, *sh("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
+    server.want(wanted)
+    running = server.wait_task(1, TaskPhase.RUNNING, PATIENCE_S)
+    assert running.pid is not None and Path(f"/proc/{running.pid}").exists()
+    eventually(lambda: server.log(1) == b"ready\n")
+    server.want(contained(1, *wanted.command, want=Want.STOP))
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert (state.reason, state.signal) == (ExitReason.STOPPED, signal.SIGKILL)
+    assert not Path(f"/proc/{running.pid}").exists() and engine.names() == []
+
+
+def test_a_container_heeds_the_polite_signal(server: ControlPlane, node: AgentProcess) -> None:
+    wanted = contained(
+        1, *sh("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.1; done"), grace_s=30
+    )
+    server.want(wanted)
+    eventually(lambda: server.log(1) == b"ready\n", within_s=PATIENCE_S)
+    server.want(contained(1, *wanted.command, want=Want.STOP))
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert (state.reason, state.exit_code) == (ExitReason.STOPPED, 5)
+    eventually(lambda: server.log(1) == b"ready\nbye\n")
+
+
+def test_a_time_limit_holds_for_containers(server: ControlPlane, node: AgentProcess) -> None:
+    server.want(contained(1, "sleep", "1000", time_limit_s=1))
+    assert server.wait_task(1, TaskPhase.ENDED, PATIENCE_S).reason is ExitReason.TIME_LIMIT
+
+
+def test_a_killed_agent_finds_its_container_again(server: ControlPlane, node: AgentProcess) -> None:
+    gate = node.folder / "open/gate"
+    script = "echo one; while [ ! -e /data/gate ]; do sleep 0.1; done; echo two; exit 5"
+    server.want(contained(1, *sh(script), mounts=[f"{gate.parent}:/data"]))
+    running = server.wait_task(1, TaskPhase.RUNNING, PATIENCE_S)
+    assert running.memory_used_mib is None or running.memory_used_mib < 64
+    node.end(signal.SIGKILL)
+    node.start()
+    eventually(lambda: (s := server.task(1, TaskPhase.RUNNING)) and s.adopted, within_s=PATIENCE_S)
+    adopted = server.wait_task(1, TaskPhase.RUNNING)
+    assert (adopted.pid, adopted.started_at_ms) == (running.pid, running.started_at_ms)
+    gate.touch()
+    assert server.wait_task(1, TaskPhase.ENDED, PATIENCE_S).exit_code == 5
+    eventually(lambda: server.log(1) == b"one\ntwo\n")
+
+
+def test_a_container_whose_supervisor_was_killed_is_removed_and_reported_once(
+    server: ControlPlane, node: AgentProcess, engine: Engine
+) -> None:
+    server.want(contained(1, "sleep", "1000"))
+    running = server.wait_task(1, TaskPhase.RUNNING, PATIENCE_S)
+    node.end(signal.SIGKILL)
+    pid = number(read_facts(next(node.state.glob("tasks/1-*/start"))).get("pid"))
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert Path(f"/proc/{running.pid}").exists()
+    node.start()
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert state.reason is ExitReason.LOST_PROCESS
+    eventually(lambda: not Path(f"/proc/{running.pid}").exists(), within_s=PATIENCE_S)
+    assert engine.names() == []
+
+
+def test_containers_of_no_known_task_are_removed_at_the_start(
+    server: ControlPlane, node: AgentProcess, engine: Engine
+) -> None:
+    server.want(contained(1, "sleep", "1000"))
+    running = server.wait_task(1, TaskPhase.RUNNING, PATIENCE_S)
+    node.end(signal.SIGKILL)
+    folder = next(node.state.glob("tasks/1-*"))
+    pid = number(read_facts(folder / "start").get("pid"))
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    shutil.rmtree(folder)
+    server.want()
+    node.start()
+    eventually(lambda: engine.names() == [], within_s=PATIENCE_S)
+    assert not Path(f"/proc/{running.pid}").exists()
+
+
+def test_a_flood_of_output_is_capped_and_stops_nothing(server: ControlPlane, node: AgentProcess) -> None:
+    began_s = time.monotonic()
+    server.want(contained(1, *sh("head -c 90000000 /dev/zero; exit 3")))
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert state.exit_code == 3 and (64 << 20) <= state.log_bytes < (64 << 20) + 200
+    assert time.monotonic() - began_s < PATIENCE_S
