@@ -145,7 +145,8 @@ def _locked_job(placed: Placed) -> Job:
 
 
 def _check_node(placed: Placed) -> None:
-    node = Node.objects.filter(pk=placed.node).only("state", "observe_only", "memory_mib", "facts").first()
+    with_agent = Node.objects.filter(pk=placed.node, remote=None)
+    node = with_agent.only("state", "observe_only", "memory_mib", "facts").first()
     if node is None or node.state != NodeState.READY or node.observe_only:
         raise StaleDecision(StaleCode.NODE_NOT_READY)
     usable = {cpu["id"] for cpu in node.facts.get("cpus", ()) if cpu["online"]}

@@ -25,6 +25,7 @@ from inventory.models import Device, DeviceLink, Node, NodeState
 from scheduling import declared
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
+    AGENTLESS,
     PAUSED,
     SIMULATED,
     WHOLE_MILLI,
@@ -70,6 +71,7 @@ def load_nodes(
         "node_set__pause__id",
         "state",
         "observe_only",
+        "remote__id",
         "simulated",
         "labels",
         "memory_mib",
@@ -140,6 +142,8 @@ def _node(row: dict[str, Any], parts: _Parts, facts: NodeFacts) -> NodeInfo:
 def _not_ready(row: dict[str, Any]) -> str | None:
     if row["state"] != NodeState.READY:
         return str(row["state"])
+    if row["remote__id"] is not None:
+        return AGENTLESS
     return None if row["node_set__pause__id"] is None else PAUSED
 
 

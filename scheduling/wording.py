@@ -22,6 +22,7 @@ LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.NODE_NOT_READY: _("Node ready"),
     ReasonCode.NODE_PAUSED: _("Node set not paused"),
     ReasonCode.NODE_EXCLUDED: _("Not to be avoided"),
+    ReasonCode.NO_AGENT: _("Has an agent"),
     ReasonCode.OBSERVE_ONLY: _("May run jobs"),
     ReasonCode.SIMULATED: _("Not simulated"),
     ReasonCode.NODE_SET: _("Node set"),
@@ -59,6 +60,10 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
     ReasonCode.NODE_EXCLUDED: (
         _("The nodes that are left are ones this job must avoid."),
         _("The nodes that are left are ones this job must avoid."),
+    ),
+    ReasonCode.NO_AGENT: (
+        _("The nodes that are left have no agent: they are watched over SSH and run no jobs."),
+        _("The nodes that are left have no agent: they are watched over SSH and run no jobs."),
     ),
     ReasonCode.OBSERVE_ONLY: (
         _("The nodes that are left are only observed and run no jobs."),

@@ -16,7 +16,16 @@ import numpy as np
 from scheduling.engine.links import Layout, layout_of
 from scheduling.engine.partitions import blocked, partitioned, settled
 from scheduling.engine.quantities import Bools, Ints, allocatable_mib, free_compute_milli, free_mib
-from scheduling.engine.types import PAUSED, UNKNOWN, WHOLE_MILLI, CpuInfo, DeviceHealth, DeviceInfo, NodeInfo
+from scheduling.engine.types import (
+    AGENTLESS,
+    PAUSED,
+    UNKNOWN,
+    WHOLE_MILLI,
+    CpuInfo,
+    DeviceHealth,
+    DeviceInfo,
+    NodeInfo,
+)
 
 _NAMES: dict[type, tuple[str, ...]] = {}
 USABLE_HEALTH = frozenset({DeviceHealth.HEALTHY, DeviceHealth.SUSPECT})
@@ -67,6 +76,7 @@ class NodeTable(Table):
     id: Ints
     ready: Bools
     paused: Bools
+    agentless: Bools
     observe_only: Bools
     node_set: Ints
     cores_total: Ints
@@ -232,6 +242,7 @@ def _node_row(info: NodeInfo, cores_total: int, cores_free: int, interned: Inter
         id=_ints([info.node]),
         ready=_flags([info.not_ready is None]),
         paused=_flags([info.not_ready == PAUSED]),
+        agentless=_flags([info.not_ready == AGENTLESS]),
         observe_only=_flags([info.observe_only]),
         node_set=_ints([interned.node_sets.number(info.node_set)]),
         cores_total=_ints([cores_total]),

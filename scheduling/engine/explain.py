@@ -217,6 +217,8 @@ def _starts_on(planner: Planner, policy: EnginePolicy, job: PendingJob, device: 
 def _node_code(state: ClusterState, node: int, usable: bool) -> ReasonCode | None:
     if state.node.paused[node]:
         return ReasonCode.NODE_PAUSED
+    if state.node.agentless[node]:
+        return ReasonCode.NO_AGENT
     if not state.node.ready[node]:
         return ReasonCode.NODE_NOT_READY
     if state.node.observe_only[node]:

@@ -10,6 +10,8 @@ from scheduling.engine.promises import Hold
 
 # `not_ready` of a node that would take jobs if its node set were not paused.
 PAUSED = "paused"
+# `not_ready` of a node that is only looked at from outside: nothing there could run a job.
+AGENTLESS = "no-agent"
 _SMALL = 1 << 31
 _OF_CPU = Bounds(
     ("cpu", -_SMALL, _SMALL),
@@ -131,7 +133,7 @@ class LinkInfo:
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
     """One node as the snapshot knows it; `not_ready` names why it takes no jobs (None when it does;
-    PAUSED when only a pause forbids it).
+    PAUSED when only a pause forbids it, AGENTLESS when no agent is there to run them).
 
     `read_bandwidth_total_mib_s` is what its memory or storage can deliver to all jobs together. Power: `idle_mw` is
     drawn without any job, `core_mw` by one busy logical CPU, `measured_mw` now by the whole node, `power_cap_mw` is the

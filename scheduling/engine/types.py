@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from scheduling.engine.bounds import MOST_CAP_MW, MOST_MIB, Bounds, check_bound, check_ids
+from scheduling.engine.facts import AGENTLESS as AGENTLESS
 from scheduling.engine.facts import PAUSED as PAUSED
 from scheduling.engine.facts import CpuInfo as CpuInfo
 from scheduling.engine.facts import DeviceHealth as DeviceHealth
@@ -60,6 +61,7 @@ class ReasonCode(StrEnum):
     NODE_NOT_READY = "node-not-ready"
     NODE_PAUSED = "node-paused"
     NODE_EXCLUDED = "node-excluded"
+    NO_AGENT = "no-agent"
     OBSERVE_ONLY = "observe-only"
     SIMULATED = "simulated"
     NODE_SET = "node-set"

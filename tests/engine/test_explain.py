@@ -8,7 +8,16 @@ from scheduling.engine.changes import ChangeKind
 from scheduling.engine.explain import Explanation, FunnelRow, explain, runnable_here, what_fits
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import PAUSED, DeviceHealth, Hold, NodeInfo, ReasonCode, Request, SliceChoice
+from scheduling.engine.types import (
+    AGENTLESS,
+    PAUSED,
+    DeviceHealth,
+    Hold,
+    NodeInfo,
+    ReasonCode,
+    Request,
+    SliceChoice,
+)
 from tests.engine.build import GIB, POLICY, cpus, device, job, node, shared
 
 FULL = {"compute_booked_milli": 1000, "memory_booked_mib": 80 * GIB}
@@ -144,15 +153,17 @@ def test_what_fits_on_a_device() -> None:
         node(2, [device(5, foreign_mib=20 * GIB), device(6, cordoned=True)]),
         node(3, [device(7)], not_ready="draining"),
         node(4, [device(8)], not_ready=PAUSED),
+        node(5, [device(9)], not_ready=AGENTLESS),
     ]
     state = ClusterState.build(nodes)
-    found = [what_fits(state, n) for n in range(1, 9)]
+    found = [what_fits(state, n) for n in range(1, 10)]
     assert [(f.alone_mib, f.shared_mib) for f in found] == [
         (80 * GIB, 80 * GIB * 5 // 6),
         (0, 40 * GIB * 5 // 6),
         (0, 0),
         (None, None),
         (0, 50 * GIB),
+        (0, 0),
         (0, 0),
         (0, 0),
         (0, 0),
@@ -166,6 +177,7 @@ def test_what_fits_on_a_device() -> None:
         ReasonCode.DEVICE_HEALTH,
         ReasonCode.NODE_NOT_READY,
         ReasonCode.NODE_PAUSED,
+        ReasonCode.NO_AGENT,
     ]
     with pytest.raises(KeyError):
         what_fits(state, 99)

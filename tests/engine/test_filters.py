@@ -6,6 +6,7 @@ import pytest
 
 from scheduling.engine import filters
 from scheduling.engine.types import (
+    AGENTLESS,
     PAUSED,
     SIMULATED,
     DeviceHealth,
@@ -25,6 +26,7 @@ REFUSED = [
     (ReasonCode.NODE_NOT_READY, node(1, not_ready="silent"), Request()),
     (ReasonCode.NODE_PAUSED, node(1, not_ready=PAUSED), Request()),
     (ReasonCode.NODE_EXCLUDED, node(1), Request(excluded_nodes=(1,))),
+    (ReasonCode.NO_AGENT, node(1, not_ready=AGENTLESS), Request()),
     (ReasonCode.OBSERVE_ONLY, node(1, observe_only=True), Request()),
     (ReasonCode.SIMULATED, node(1, labels=(SIMULATED,)), Request()),
     (ReasonCode.LABELS, node(1), Request(node_labels=(SIMULATED,))),

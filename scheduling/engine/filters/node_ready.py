@@ -9,5 +9,5 @@ CODE = ReasonCode.NODE_NOT_READY
 
 
 def keeps(frame: Frame, demand: Demand) -> Bools:
-    """Ready nodes, and those that only a pause keeps from it: they have a reason of their own."""
-    return frame.node.ready | frame.node.paused
+    """Ready nodes, and those that only a pause or the lack of an agent keeps from it, which have own reasons."""
+    return frame.node.ready | frame.node.paused | frame.node.agentless

@@ -60,6 +60,7 @@ export default {
   takesNothing: {
     "node-not-ready": "Its node takes no new jobs.",
     "node-paused": "Its node set is paused.",
+    "no-agent": "Its node has no agent; it is watched over SSH and runs no jobs.",
     "observe-only": "Its node is only observed; no job is sent there.",
     "device-health": "The device is not healthy ({{state}}).",
     cordoned: "An operator closed the device.",

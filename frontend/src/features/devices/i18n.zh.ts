@@ -59,6 +59,7 @@ export default {
   takesNothing: {
     "node-not-ready": "其所在节点不接收新作业。",
     "node-paused": "其所在节点集已暂停。",
+    "no-agent": "其所在节点没有代理，仅通过 SSH 监视，不运行作业。",
     "observe-only": "其所在节点仅供观察，不会有作业派往。",
     "device-health": "设备不健康（{{state}}）。",
     cordoned: "操作员关闭了该设备。",

@@ -60,6 +60,7 @@ export default {
     "queue-paused": "its queue to be resumed",
     paused: "the cluster to be resumed",
     "node-excluded": "a node it need not avoid",
+    "no-agent": "a node with an agent",
     "observe-only": "a node that may run jobs",
     "simulated": "a node that is not simulated",
     "node-set": "its node set",

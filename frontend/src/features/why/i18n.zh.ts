@@ -58,6 +58,7 @@ export default {
     "queue-paused": "队列恢复调度",
     paused: "集群恢复调度",
     "node-excluded": "无须避开的节点",
+    "no-agent": "装有代理的节点",
     "observe-only": "可运行作业的节点",
     "simulated": "非模拟节点",
     "node-set": "指定的节点集",
