@@ -22,6 +22,7 @@ _TIME = rf"\[?(?:{_DATE})?{_CLOCK}(?: ?Z| ?[+-]\d\d:?\d\d)?\]?"
 _VARYING = (
     re.compile(r">{1,3}(?: |$|(?=[+|>]))"),
     re.compile(r"#+(?: |$|(?=[+|#]))"),
+    re.compile(r"\*+(?: |$|(?=[+|]))"),
     re.compile(rf"{_TIME}(?::? |$)"),
     re.compile(r"\[?(?:INFO|DEBUG|NOTICE)\]?(?::| -|) "),
 )
@@ -35,7 +36,7 @@ _FRAMED = re.compile(
     rf"((?:(?:>{{1,3}}|[#*]|//|\[[^\]|]{{1,40}}\]:?|{_TIME}|[\w.-]{{1,64}}(?:\[\d+\])?:) ?){{1,5}})(?=[|]|\+[-=])"
 )
 _DOCUMENT = re.compile(
-    rf"^(?:(?:{_TIME}|std(?:out|err) [FP]|[>#]+|[\w.-]{{1,64}}(?:\[\d+\])?:"
+    rf"^(?:(?:{_TIME}|std(?:out|err) [FP]|[>#*]+|[\w.-]{{1,64}}(?:\[\d+\])?:"
     rf"|\[[^\]]*\]|[\w.-]+(?= [\w.-]+\[\d+\]:)) ){{1,5}}(?=[{{<]|\[{{)"
 )
 _STAMP = re.compile(r"^\[[^\]|]*\d[^\]|]*\]:? (?=[A-Za-z])")
@@ -57,6 +58,7 @@ def tidy(captured: str) -> str:
     line ends. A text that has none of this stays as it is.
     """
     text = plain(captured).translate(_BLANKS | _NOTHING)
+    text = text.replace("&nbsp;", " ").replace("&gt;", ">")  # browsers escape less than a whole document
     if _ESCAPED.search(text) and "<" not in text:
         text = html.unescape(text)
     lines = _single_spaced(text.split("\n"))

@@ -22,6 +22,7 @@ _PAIR = re.compile(r"^\(topology\) (link type|hops|weight) between drm devices (
 _TABLE_HEAD = re.compile(r"^\s*(?:GPU|DCU|HCU|Device)\s.*\b(?:Temp|AvgPwr|Power)\b")
 _TABLE_ENDS = re.compile(r"^\s*(?:GPU|TIMESTAMP)\s+[A-Z]|\bEnd of .*SMI\b|^\s*\$ |^[+|]", re.IGNORECASE)
 _ROW = re.compile(r"^\s{0,3}\d{1,4}\s")
+_NAME = re.compile(r"^\s{4,}(?!Name \()(\S.*?)\s*$")  # of the device in the row above
 _SLICE = re.compile(r"^\s*([^,]+),\s*([^,]+),\s*(\d{1,2})\s*$")
 # What the tools print on cards that lack a function, as loudly as if something had broken.
 _ASIDE = re.compile(
@@ -124,6 +125,8 @@ def read_table(text: str) -> Capture:
             columns = [(found.group(), found.start()) for found in re.finditer(r"\S+(?: \S+)*", line)]
         elif columns and _ROW.match(line):
             findings.append(_row(line.rstrip(), columns))
+        elif columns and findings and columns[1][0].startswith("[Model") and (name := _NAME.match(line)):
+            findings[-1] = replace(findings[-1], model=name.group(1))
         elif _TABLE_ENDS.search(line):
             columns = []
     return Capture(tuple(findings))
@@ -148,8 +151,11 @@ def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
     if len(words) == sum(len(name.split()) for name, _ in columns) == len(columns):
         cells = {name: word for (name, _), word in zip(columns, words, strict=True)}
     else:
-        ends = [start for _, start in columns[1:]] + [len(line) + 1]
-        cells = {name: line[start:end].strip() for (name, start), end in zip(columns, ends, strict=True)}
+        starts = _starts(line, [start for _, start in columns])
+        cells = {
+            name: line[start:end].strip()
+            for (name, _), start, end in zip(columns, starts, [*starts[1:], None], strict=True)
+        }
     use = next((cells[name] for name in ("GPU%", "DCU%", "HCU%") if name in cells), None)
     cells_read = _without_fillers(cells)
     return Finding(
@@ -164,6 +170,20 @@ def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
         damaged=not use,
         tells_memory=False,
     )
+
+
+def _starts(line: str, columns: list[int]) -> list[int]:
+    """Where the cells below these columns begin; a cell that stands across two columns is the second one's, if there
+    is another one below the first, else the first one's.
+    """
+    found = columns[:1]
+    for start in columns[1:]:
+        if line[start - 1 : start].strip() and line[start : start + 1].strip():
+            word = line.rfind(" ", 0, start) + 1
+            end = line.find(" ", start)
+            start = word if line[found[-1] : word].strip() else end if end >= 0 else len(line)
+        found.append(start)
+    return found
 
 
 def _without_fillers(cells: Mapping[str, str]) -> Callable[[str | None], str | None]:

@@ -137,6 +137,23 @@ def test_links_of_rocm_smi_follow_its_own_numbers() -> None:
     assert column(found, "index", "health") == [(0, "unhealthy"), (1, "healthy"), (2, "healthy")]
 
 
+def test_the_row_below_a_devices_figures_is_its_name() -> None:
+    found = sample("amd/rocm-smi-name-row.txt")
+    assert column(found, "model", "memory_used_pct") == [
+        ("AMD Instinct MI300X HF", 12),
+        ("AMD Instinct MI300X HF", 0),
+    ]
+
+
+def test_slices_whose_neighbours_are_cut_off_are_slices() -> None:
+    found = sample("amd/rocm-smi-slices-cut.txt")
+    shares = [
+        [(part["instance"], part["compute_milli"]) for part in parts] for parts in column(found, "partitions")
+    ]
+    assert column(found, "index") == [4, 6]
+    assert shares == [[(4, 166), (5, 166)], [(0, 166)]]
+
+
 def test_outputs_of_two_hosts_lose_no_device() -> None:
     one, other = (f"GPU: 0\n    BDF: 0000:{bus}:00.0\n    UUID: {bus}ff74a1-00\n" for bus in ("41", "c1"))
     assert column(read(one + other), "index", "pci_bus_id") == [(0, "0000:41:00.0"), (None, "0000:c1:00.0")]

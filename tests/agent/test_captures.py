@@ -50,6 +50,7 @@ PASTED: dict[str, Callable[[str], str]] = {
     "quote": before_each("> "),
     "quoted quote": before_each("> > "),
     "comment": before_each("# "),
+    "comment in a block": before_each(" * "),
     "trimmed quote": lambda text: "\n".join(f"> {line}".rstrip() for line in text.split("\n")),
     "indented": before_each("    "),
     "tab": before_each("\t"),
@@ -116,3 +117,5 @@ def test_escaped_documents_are_read() -> None:
     text = (SAMPLES / "nvidia/p100-old-driver.xml").read_text()
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert conclusions("nvidia", escaped) == conclusions("nvidia", text)
+    half = text.replace("\t", "&nbsp; &nbsp; ").replace(">", "&gt;")
+    assert conclusions("nvidia", half) == conclusions("nvidia", text)

@@ -35,21 +35,38 @@ def gather(capture: Capture) -> Capture:
             groups.append([finding])
             if place and sliced:
                 by_slot[place] = groups[-1]
-    return replace(
-        capture, findings=tuple(_one(group) for group in groups), links=_links(capture.links, groups)
-    )
+    most = _most_slices(groups)
+    findings = tuple(_one(group, max(len(group), most.get(_mode(group[0])[0], 1))) for group in groups)
+    return replace(capture, findings=findings, links=_links(capture.links, groups))
 
 
 def _follows(finding: Finding, group: list[Finding]) -> bool:
     """Whether this is the next slice of the device above it, in an output that tells no addresses."""
-    number = finding.partitions[0].instance if finding.partitions else None
     mode = _mode(finding)[0]
     return (
-        number == len(group)
+        bool(finding.partitions)
+        and finding.partitions[0].instance == _number(group[-1], len(group) - 1) + 1
         and group[0].slot is None
         and mode != WHOLE
         and mode in (None, _mode(group[0])[0])
     )
+
+
+def _number(finding: Finding, place: int) -> int:
+    """The slice's number on its device, as told or else as it comes."""
+    told = finding.partitions[0].instance if finding.partitions else None
+    return place if told is None else told
+
+
+def _most_slices(groups: list[list[Finding]]) -> dict[str | None, int]:
+    """Into how many slices each mode divides a device, by the highest number: a capture may be cut at both ends."""
+    found: dict[str | None, int] = {}
+    for group in groups:
+        mode = _mode(group[0])[0]
+        if mode not in (None, WHOLE):
+            highest = max(_number(finding, place) for place, finding in enumerate(group))
+            found[mode] = max(found.get(mode, 1), highest + 1)
+    return found
 
 
 def _links(links: tuple[Link, ...], groups: list[list[Finding]]) -> tuple[Link, ...]:
@@ -74,13 +91,15 @@ def _mode(finding: Finding) -> tuple[str | None, str]:
     return compute or None, memory or "?"
 
 
-def _one(group: list[Finding]) -> Finding:
-    if len(group) == 1:
+def _one(group: list[Finding], count: int) -> Finding:
+    """The device of these slices, of which it has `count`."""
+    if count == 1:
         return replace(group[0], partitions=())
     head = group[0]
     compute, memory = next((mode for finding in group if (mode := _mode(finding))[0]), (None, "?"))
-    parts = _parts(memory, len(group))
+    parts = _parts(memory, count)
     sizes = [mib(finding.memory_total) for finding in group]
+    numbers = [_number(finding, place) for place, finding in enumerate(group)]
     place = head.slot
     address = f"{place}.0" if place else None
     stem = head.uuid or address or f"amd-{head.index}"
@@ -97,12 +116,11 @@ def _one(group: list[Finding]) -> Finding:
                 uuid=finding.uuid if finding.uuid != head.uuid else f"{stem}-{number}",
                 memory_total_mib=size,
                 instance=number,
-                compute_milli=1000 // len(group)
-                if compute
-                else None,  # without a mode, some may not be shown
-                memory_group=number * parts // len(group) if parts else None,
+                # Without a mode, some may not be shown.
+                compute_milli=1000 // count if compute else None,
+                memory_group=number * parts // count if parts else None,
             )
-            for number, (finding, size) in enumerate(zip(group, sizes, strict=True))
+            for number, finding, size in zip(numbers, group, sizes, strict=True)
         ),
         uncorrectable=_added([finding.uncorrectable for finding in group]),
         states=tuple(dict.fromkeys(state for finding in group for state in finding.states)),
