@@ -92,7 +92,7 @@ def _estimate(estimate: JSON | None) -> str:
     after = estimate["after_jobs"]
     named = ", ".join(_job(one["job"], one["name"]) for one in after[:MOST_NAMED])
     return say(
-        "estimate",
+        "estimate-earliest" if estimate["is_earliest"] else "estimate",
         at=local_time(estimate["at"]),
         node=escape_controls(estimate["node_name"]),
         jobs=named + (", ..." if len(after) > MOST_NAMED else ""),

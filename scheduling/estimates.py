@@ -12,7 +12,10 @@ from django.db import connection
 from django.db.models import F
 
 from controlplane.base import clock
-from scheduling.engine.estimate import Release, estimate_start
+from queues.models import Job
+from scheduling.engine.ends import Release
+from scheduling.engine.line import MOST_AHEAD, Ahead, estimate_in_line
+from scheduling.engine.ordering import in_service_order
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, PendingJob, SliceChoice
 from scheduling.models import LIVE_PHASES, Placement
@@ -56,23 +59,67 @@ class ExpectedEnd:
     release: Release
 
 
+@dataclass(frozen=True)
+class ExpectedRun:
+    """How long a job should run that waits; None when nobody knows."""
+
+    job: int
+    basis: Basis
+    runs_ms: int | None
+
+
 def estimate_view(
-    state: ClusterState, job: PendingJob, policy: EnginePolicy, *, now_ms: int
+    state: ClusterState, job: PendingJob, policy: EnginePolicy, *, now_ms: int, pending: Sequence[PendingJob]
 ) -> dict[str, Any] | None:
-    """When the job could start, where, and after which jobs; None when no known end would start it. Three queries."""
+    """When the job could start, where, and after which jobs, behind those of `pending` that are served before it; None
+    when no known end would start it. Five queries.
+    """
     ends = expected_ends()
-    found = estimate_start(state, job, policy, [end.release for end in ends], now_ms=now_ms)
-    if found is None or not found.releases:
+    releases = [end.release for end in ends]
+    ahead = _ahead(job, pending, policy)
+    runs = expected_runs([one.job for one in ahead[:MOST_AHEAD]])
+    line = [Ahead(one, runs[one.job].runs_ms if one.job in runs else None) for one in ahead]
+    found = estimate_in_line(state, job, policy, releases, now_ms=now_ms, ahead=line)
+    if found is None or not (found.releases or found.started):
         return None
-    after = [ends[index] for index in found.releases]
-    bases = {end.basis for end in after}
+    after: list[ExpectedEnd | ExpectedRun] = [ends[place] for place in found.releases]
+    after += [runs[ahead[place].job] for place in found.started]
+    bases = {one.basis for one in after}
     return {
         "at": clock.from_ms(found.at_ms),
+        "is_earliest": found.is_earliest,
         "basis": bases.pop() if len(bases) == 1 else Basis.MIXED,
         "node": found.node,
         "node_name": state.info(found.node).name,
-        "after_jobs": [end.job for end in after],
+        "after_jobs": [one.job for one in after],
     }
+
+
+def _ahead(job: PendingJob, pending: Sequence[PendingJob], policy: EnginePolicy) -> Sequence[PendingJob]:
+    """Those that are served before it, in order."""
+    others = [one for one in pending if one.job != job.job]
+    line = in_service_order([*others, job], policy)
+    return line[: line.index(job)]
+
+
+def expected_runs(jobs: Sequence[int]) -> Mapping[int, ExpectedRun]:
+    """By job how long it should run, as in `expected_ends`. Two queries, none without jobs."""
+    if not jobs:
+        return {}
+    columns = ("pk", "team_id", "queue_id", "name", "spec__time_limit_s")
+    rows = [
+        (pk, (t, q, n), limit) for pk, t, q, n, limit in Job.objects.filter(pk__in=jobs).values_list(*columns)
+    ]
+    unlimited = {kind for _, kind, limit_s in rows if limit_s is None}
+    usual = _usual_run_times(unlimited) if unlimited else {}
+    return {pk: _run(pk, limit_s, usual.get(kind)) for pk, kind, limit_s in rows}
+
+
+def _run(job: int, limit_s: int | None, usually: timedelta | None) -> ExpectedRun:
+    if limit_s is not None:
+        return ExpectedRun(job, Basis.TIME_LIMIT, 1000 * limit_s)
+    runs_ms = None if usually is None else int(usually.total_seconds() * 1000)
+    return ExpectedRun(job, Basis.HISTORY, runs_ms)
 
 
 def expected_ends() -> list[ExpectedEnd]:

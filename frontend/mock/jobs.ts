@@ -92,7 +92,7 @@ export const WAITING: Explain = {
     { field: "resources.device_memory", from: 40960, to: 16384, text: "Starts now on tb-007.", node_name: "tb-007" },
   ],
   decision: null,
-  estimate: { at: new Date(now + 5_240_000).toISOString(), basis: "history", node: 7, node_name: "tb-007", after_jobs: [{ job: 311, name: "finetune-7b" }, { job: 400, name: null }] },
+  estimate: { at: new Date(now + 5_240_000).toISOString(), is_earliest: false, basis: "history", node: 7, node_name: "tb-007", after_jobs: [{ job: 311, name: "finetune-7b" }, { job: 400, name: null }] },
   picture: {
     node_name: "tb-007", request_mib: 40 * GIB, safety_mib: 8 * GIB,
     devices: [vessel(0, 60, 34.8), vessel(1, 60, 37.2), vessel(2, 60, 24.6), vessel(3, 60, 33), ...[0.8, 0.76, 0.81, 0.7].map((use, i) => vessel(4 + i, 80, 80 * use))],

@@ -226,11 +226,13 @@ class NamedJobSerializer(serializers.Serializer):
 
 
 class EstimateSerializer(serializers.Serializer):
-    """When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node. `basis` says
-    where their expected ends are from.
+    """When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node, some of which
+    may still wait themselves, served before it. `basis` says where their expected ends are from. With `is_earliest` not
+    all jobs before it could be counted: it may be later.
     """
 
     at = serializers.DateTimeField()
+    is_earliest = serializers.BooleanField()
     basis = serializers.ChoiceField(choices=[basis.value for basis in Basis])
     node = serializers.IntegerField()
     node_name = serializers.CharField()

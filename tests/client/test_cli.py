@@ -223,6 +223,7 @@ def test_explain_names_the_nearest_nodes_their_shortfall_and_when_it_could_start
         "at": "2026-01-01T10:30:00Z",
         "basis": "history",
         "node_name": "here",
+        "is_earliest": False,
         "after_jobs": [{"job": 3, "name": "train"}, {"job": 4, "name": None}],
     }
     answer = explained(

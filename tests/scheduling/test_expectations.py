@@ -91,11 +91,37 @@ def test_a_time_limit_says_when_a_job_could_start(user):
     assert running.running_at is not None
     assert found == {
         "at": clock.from_ms(clock.to_ms(running.running_at + timedelta(seconds=600))),
+        "is_earliest": False,
         "basis": "time-limit",
         "node": running.node_id,
         "node_name": "alpha",
         "after_jobs": [{"job": running.job_id, "name": running.job.name}],
     }
+
+
+def test_jobs_in_line_for_one_device_are_told_different_starts(user):
+    make.make_device(make.make_node())
+    running = run(user, resources={"devices": 1}, time_limit_s=3600)
+    line = [make.make_job(user, resources={"devices": 1}, time_limit_s=86_400) for _ in range(5)]
+    make.run_cycle()
+    found = [estimate(one) for one in line]
+    first_ms = clock.to_ms(running.running_at) + 3_600_000
+    assert [clock.to_ms(one["at"]) for one in found] == [first_ms + n * 86_400_000 for n in range(5)]
+    assert not any(one["is_earliest"] for one in found)
+    assert [one["job"] for one in found[2]["after_jobs"]] == [running.job_id, line[0].pk, line[1].pk]
+
+
+def test_behind_a_job_of_unknown_length_the_estimate_is_the_earliest_start(user):
+    make.make_device(make.make_node())
+    running = run(user, resources={"devices": 1}, time_limit_s=3600)
+    first, last = (make.make_job(user, name=name, resources={"devices": 1}) for name in ("new", "last"))
+    make.run_cycle()
+    found = estimate(last)
+    assert found["is_earliest"] and [one["job"] for one in found["after_jobs"]] == [running.job_id]
+    ended(user, ran_s=500, name="new")
+    found = estimate(last)
+    assert not found["is_earliest"] and found["basis"] == "mixed"
+    assert [one["job"] for one in found["after_jobs"]] == [running.job_id, first.pk]
 
 
 def test_jobs_of_other_teams_are_not_named(user):

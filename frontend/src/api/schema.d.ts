@@ -1495,12 +1495,14 @@ export interface components {
             node?: number | null;
         };
         /**
-         * @description When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node. `basis` says
-         *     where their expected ends are from.
+         * @description When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node, some of which
+         *     may still wait themselves, served before it. `basis` says where their expected ends are from. With `is_earliest` not
+         *     all jobs before it could be counted: it may be later.
          */
         Estimate: {
             /** Format: date-time */
             at: string;
+            is_earliest: boolean;
             basis: components["schemas"]["BasisEnum"];
             node: number;
             node_name: string;

@@ -23,7 +23,7 @@ export function Estimated({ estimate }: { estimate: Estimate | null }) {
   const isDue = at <= now;
   return (
     <div className="estimate">
-      <p><span className="fig">{time}</span> <span className="mut">{isDue ? t("job.estimate.due") : t("job.estimate.in", { time: duration(Math.max(0, at - now)) })}</span></p>
+      <p><span className="fig">{time}</span> {estimate.is_earliest ? <span className="mut">{t("job.estimate.earliest")} </span> : null}<span className="mut">{isDue ? t("job.estimate.due") : t("job.estimate.in", { time: duration(Math.max(0, at - now)) })}</span></p>
       {isDue ? null : <Line at={at} now={now} />}
       <p className="sm mut">
         {t("job.estimate.on")} <Link to="/nodes/$id" params={{ id: estimate.node }}>{estimate.node_name}</Link>{t("job.estimate.basisOpen")}{t(`job.estimate.basis.${estimate.basis}`)}

@@ -78,6 +78,7 @@ export default {
     title: "Estimated start",
     note: "if nothing else comes",
     none: "Not known: no running job whose end is known would free what this job needs.",
+    earliest: "at the earliest: not all jobs served before it could be counted;",
     in: "in {{time}}",
     due: "any moment now",
     line: "The start is expected in {{time}}",

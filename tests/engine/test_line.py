@@ -1,0 +1,121 @@
+"""Estimates behind the jobs that are served earlier: as if every start and end were played through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduling.engine.ends import Release
+from scheduling.engine.line import MOST_AHEAD, MOST_REQUESTS, Ahead, LineEstimate, estimate_in_line
+from scheduling.engine.ordering import in_service_order
+from scheduling.engine.plan import Planner, plan
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import NodeInfo, PendingJob, Placed, Request
+from tests.engine.build import POLICY, device, job, node
+from tests.engine.profiles import property_test
+from tests.engine.random_clusters import random_jobs, random_nodes
+from tests.engine.test_estimate import WHOLE, booked, whole
+
+ONE = Request(devices=1)
+FULL = ClusterState.build([node(1, [device(1, **WHOLE)])])
+ENDS = [Release(1000, 1, whole(1))]
+
+
+def in_line(
+    state: ClusterState, releases: Sequence[Release], ahead: Sequence[Ahead], request: Request = ONE
+) -> LineEstimate | None:
+    return estimate_in_line(state, job(99, request), POLICY, releases, now_ms=100, ahead=ahead)
+
+
+def test_jobs_for_one_device_start_one_after_the_other() -> None:
+    ahead = [Ahead(job(n, ONE), 500) for n in (1, 2, 3)]
+    found = [in_line(FULL, ENDS, ahead[:count]) for count in range(4)]
+    assert found == [
+        LineEstimate(1000, 1, (0,), (), is_earliest=False),
+        LineEstimate(1500, 1, (0,), (0,), is_earliest=False),
+        LineEstimate(2000, 1, (0,), (0, 1), is_earliest=False),
+        LineEstimate(2500, 1, (0,), (0, 1, 2), is_earliest=False),
+    ]
+
+
+def test_who_does_not_fit_is_passed_over_and_who_never_fits_is_not_waited_for() -> None:
+    cluster = ClusterState.build([node(1, [device(1, **WHOLE), device(2, **WHOLE)])])
+    releases = [Release(1000, 1, whole(1)), Release(5000, 1, whole(2))]
+    wide, huge = Ahead(job(1, Request(devices=2)), 500), Ahead(job(2, Request(devices=3)), 500)
+    assert in_line(cluster, releases, [wide, huge]) == LineEstimate(1000, 1, (0,), (), is_earliest=False)
+    assert in_line(cluster, releases[:0], [wide]) is None
+
+
+def test_a_line_that_is_not_counted_to_its_end_gives_the_earliest_start() -> None:
+    unknown = in_line(FULL, ENDS, [Ahead(job(1, ONE), None), Ahead(job(2, ONE), 500)])
+    assert unknown == LineEstimate(1500, 1, (0,), (1,), is_earliest=True)
+    long = in_line(FULL, ENDS, [Ahead(job(n, ONE), 10) for n in range(MOST_AHEAD + 5)])
+    assert long is not None
+    assert (long.at_ms, long.is_earliest) == (1000 + 10 * MOST_AHEAD, True)
+    many = [Ahead(job(n, replace(ONE, cores=n)), 10) for n in range(1, MOST_REQUESTS + 2)]
+    several = in_line(FULL, ENDS, many)
+    assert several is not None
+    assert (several.at_ms, several.is_earliest) == (1000 + 10 * MOST_REQUESTS, True)
+
+
+def test_what_is_free_now_goes_to_who_comes_first() -> None:
+    free = ClusterState.build([node(1, [device(1)])])
+    assert in_line(free, (), [Ahead(job(1, ONE), 500)]) == LineEstimate(600, 1, (), (0,), is_earliest=False)
+    assert in_line(free, (), ()) == LineEstimate(100, 1, (), (), is_earliest=False)
+
+
+@property_test
+@given(st.integers(0, 2**32))
+def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
+    rng = Random(seed)
+    nodes = [
+        replace(
+            info,
+            measured_mw=None,
+            holds=(),
+            devices=tuple(replace(d, memory_used_mib=None) for d in info.devices),
+        )
+        for info in random_nodes(seed)[:3]
+    ]
+    running = [replace(j, job=500 + j.job) for j in random_jobs(seed, most=6)]
+    placed = plan(ClusterState.build(nodes), running, POLICY, now_ms=0, seed=0).placed
+    releases = [release_of(one, rng.choice((1, 5, 5, 9))) for one in placed]
+    full = [booked(info, [r for r in releases if r.node == info.node], 1) for info in nodes]
+    jobs = in_service_order(random_jobs(seed + 7, most=6), POLICY)
+    runs_ms = {one.job: rng.choice((1, 3, 4)) for one in jobs}
+    ahead = [Ahead(one, runs_ms[one.job]) for one in jobs[:-1]]
+    state = ClusterState.build(full)
+    found = estimate_in_line(state, jobs[-1], POLICY, releases, now_ms=0, ahead=ahead)
+    if found is None or not found.is_earliest:
+        expected = played(full, jobs, runs_ms, releases)
+        assert (found and (found.at_ms, found.node)) == expected
+
+
+def played(
+    nodes: Sequence[NodeInfo], jobs: Sequence[PendingJob], runs_ms: dict[int, int], ends: Sequence[Release]
+) -> tuple[int, int] | None:
+    """Moment by moment; each plan is made for the cluster as it then is."""
+    waiting, left, now_ms = list(jobs), list(ends), 0
+    while True:
+        over = [r for r in left if r.at_ms <= now_ms]
+        left = [r for r in left if r.at_ms > now_ms]
+        nodes = [booked(info, [r for r in over if r.node == info.node], -1) for info in nodes]
+        placed = Planner(ClusterState.build(nodes), POLICY, ()).run(waiting, None).placed
+        for one in placed:
+            if one.job == jobs[-1].job:
+                return now_ms, one.node
+        started = [release_of(one, now_ms + runs_ms[one.job]) for one in placed]
+        nodes = [booked(info, [r for r in started if r.node == info.node], 1) for info in nodes]
+        left += started
+        waiting = [one for one in waiting if one.job not in {p.job for p in placed}]
+        if not left:
+            return None
+        now_ms = min(r.at_ms for r in left)
+
+
+def release_of(one: Placed, at_ms: int) -> Release:
+    return Release(at_ms, one.node, one.slices, one.cpus, one.host_memory_mib, one.read_bandwidth_mib_s)
