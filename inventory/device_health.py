@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -193,8 +194,16 @@ def _alert(device: Device, before: DeviceHealth, after: DeviceHealth, seen: Seen
         clear_alert(_ALERTS[before][0], subject_type="device", subject_id=device.pk)
     if after in _ALERTS and not seen.inherited and not _is_dissolved(device, after):
         code, severity = _ALERTS[after]
-        details = {"node": device.node_id, "index": device.index, "reason": text(seen.reason, 200)}
+        details = {**whose(device), "reason": text(seen.reason, 200)}
         raise_alert(code, severity, subject_type="device", subject_id=device.pk, details=details)
+
+
+def whose(device: Device) -> dict[str, Any]:
+    """What people call a device in an alert; of a slice also the index of its device. A query for what was not read
+    with it.
+    """
+    found = {"node": device.node_id, "name": device.node.name, "index": device.index}
+    return found if device.parent is None else {**found, "parent_index": device.parent.index}
 
 
 def _is_dissolved(device: Device, after: DeviceHealth) -> bool:
@@ -212,7 +221,7 @@ def _notice_flapping(device: Device, thresholds: Thresholds) -> None:
     Device.objects.filter(pk=device.pk).update(flapping=True)
     device.flapping = True
     if device.parent_id is None:
-        details = {"node": device.node_id, "index": device.index, "times": times}
+        details = {**whose(device), "times": times}
         raise_alert(FLAPPING, Severity.WARNING, subject_type="device", subject_id=device.pk, details=details)
     node_shown(device.node_id)
 

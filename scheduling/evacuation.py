@@ -17,6 +17,7 @@ from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
 from controlplane.policy.active import active_policy
+from inventory.device_health import whose
 from inventory.health import TAKES_JOBS
 from inventory.models import Device, DeviceHealth, NodeState
 from inventory.operations import finish_drains
@@ -152,11 +153,7 @@ def _named(parts: QuerySet[Slice]) -> list[Slice]:
 
 def _alert_of_shrunken(found: Mapping[str, Slice]) -> None:
     for device, part in found.items():
-        details = {
-            "node": part.device.node_id,
-            "index": part.device.index,
-            "memory_mib": part.device.memory_total_mib,
-        }
+        details = {**whose(part.device), "memory_mib": part.device.memory_total_mib}
         raise_alert(OVERBOOKED, Severity.WARNING, subject_type="device", subject_id=device, details=details)
     past = Alert.objects.filter(code=OVERBOOKED, cleared_at=None).exclude(subject_id__in=found)
     for device in past.values_list("subject_id", flat=True):

@@ -1,4 +1,4 @@
-"""Who is calling: by session cookie with CSRF check, or by API token. Both switch to the user's language."""
+"""Who is calling: by session cookie with CSRF check, or by API token; and in which language they are answered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class SessionAuthentication(authentication.SessionAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, None] | None:
         found = super().authenticate(request)
-        if found:
+        # What a page shows of ours is in the page's own language, whatever another page of this user was switched to.
+        if found and "Accept-Language" not in request.headers:
             speak_language_of(found[0])
         return found
 
@@ -64,6 +65,6 @@ def note_use(token: ApiToken) -> None:
 
 
 def speak_language_of(user: User) -> None:
-    """Answers are in the user's language when one is set, else as the browser asks."""
+    """The user's language when one is set; else it stays as the request asks."""
     if user.language:
         translation.activate(user.language)

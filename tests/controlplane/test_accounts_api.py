@@ -33,6 +33,16 @@ def test_language_is_kept_and_spoken(member: User) -> None:
     assert client.patch("/api/v1/me", {"language": None}, format="json").json()["language"] is None
 
 
+def test_a_page_is_answered_in_its_own_language_whatever_another_one_was_switched_to(member: User) -> None:
+    User.objects.filter(pk=member.pk).update(language="zh-hans")
+    client = APIClient()
+    client.force_login(member)
+    assert client.get("/api/v1/teams/none", headers={"Accept-Language": "en"}).json()["detail"].isascii()
+    for headers in ({}, {"Accept-Language": "zh-CN"}):
+        detail = client.get("/api/v1/teams/none", headers=headers).json()["detail"]
+        assert any("\u4e00" <= character <= "\u9fff" for character in detail)
+
+
 @pytest.mark.parametrize(
     ("body", "field", "code"),
     [

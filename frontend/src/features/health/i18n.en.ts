@@ -49,7 +49,8 @@ export default {
   onMap: "on the map",
   noDevices: "This cluster has no accelerators.",
   node: "node {{id}}",
-  device: "node {{node}} · d{{index}}",
+  cluster: "the cluster",
+  device: "{{node}} · d{{index}}",
   code: {
     "node-silent": "Does not report; no new jobs. Its jobs keep their places until the silence is too long.",
     "node-lost": "Silent for too long; its jobs were queued again.",

@@ -46,7 +46,8 @@ export default {
   onMap: "在图上看",
   noDevices: "该集群没有加速卡。",
   node: "节点 {{id}}",
-  device: "节点 {{node}} · d{{index}}",
+  cluster: "集群",
+  device: "{{node}} · d{{index}}",
   code: {
     "node-silent": "没有上报，不接收新作业；沉默过久之前其作业保留位置。",
     "node-lost": "沉默过久，其作业已重新排队。",

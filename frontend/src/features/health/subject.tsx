@@ -42,13 +42,17 @@ export function alertText(alert: Pick<Alert, "code" | "details">, t: Translate):
 
 export function AlertSubject({ alert }: { alert: Alert }): ReactNode {
   const { t } = useTranslation();
-  const { name, node, index } = alert.details;
+  const { name, node, index, parent_index: parent } = alert.details;
   const id = Number(alert.subject_id);
   const called = typeof name === "string" ? name : `#${alert.subject_id}`;
   if (alert.subject_type === "node") return <Link to="/nodes/$id" params={{ id }}>{typeof name === "string" ? name : t("health.node", { id: String(id) })}</Link>;
   if (alert.subject_type === "job") return <Link to="/jobs/$id" params={{ id }}>{called}</Link>;
-  if (alert.subject_type === "device" && typeof node === "number") {
-    return <Link to="/nodes/$id" params={{ id: node }}>{t("health.device", { node: typeof name === "string" ? name : String(node), index: typeof index === "number" ? index : "?" })}</Link>;
+  if (alert.subject_type === "device" && typeof name === "string" && typeof index === "number") {
+    const within = typeof parent === "number" ? `${String(parent)}/${String(index)}` : String(index);
+    return <Link to="/map" search={{ device: `${name}.${within}` }}>{t("health.device", { node: name, index: within })}</Link>;
   }
-  return <>{alert.subject_type} {called}</>;
+  if (alert.subject_type === "device" && typeof node === "number") {
+    return <Link to="/nodes/$id" params={{ id: node }}>{t("health.device", { node: typeof name === "string" ? name : t("health.node", { id: String(node) }), index: typeof index === "number" ? index : "?" })}</Link>;
+  }
+  return alert.subject_type === "cluster" ? <>{t("health.cluster")}</> : <>{alert.subject_type} {called}</>;
 }

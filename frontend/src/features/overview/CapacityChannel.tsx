@@ -44,6 +44,8 @@ function Drawing({ overview, width }: { overview: Overview; width: number }) {
   const besideFree = beside(x[2], losses.free > 0 ? h[1] - h[2] : -SPILL_IN);
   const freeInside = losses.free > 0 && x[3] + SPILL_IN - besideFree < LOSS_PX;
   const freeX = freeInside ? x[2] + SPILL_IN + 12 : besideFree;
+  const besideOut = beside(x[1], h[0] - h[1]);
+  const outInside = x[2] + SPILL_IN - besideOut < LOSS_PX;
   const idleX = beside(x[3], (losses.idle ?? 0) > 0 ? h[2] - h[3] : -SPILL_IN);
   const { devices, nodes } = overview;
   const out = flow.unit === "devices" ? [t("overview.outDetail", { quarantined: devices.quarantined ?? 0, missing: devices.missing ?? 0 }), t("overview.outMore", { unknown: devices.unknown ?? 0, nodes: nodes.total - (nodes.ready ?? 0) })] : [];
@@ -70,7 +72,7 @@ function Drawing({ overview, width }: { overview: Overview; width: number }) {
       <Stage x={x[1]} name={t("overview.schedulable")} value={amount(flow.schedulable)} share={flow.installed > 0 ? percent((flow.schedulable / flow.installed) * 100) : ""} />
       <Stage x={x[2]} name={t("overview.booked")} value={amount(flow.booked)} share={share(flow.booked)} />
       <Stage x={x[3]} name={t("overview.measured")} value={flow.measured == null ? t("ui.unknown") : amount(flow.measured)} share={flow.measured == null ? "" : share(flow.measured)} unknown={!known} />
-      {losses.out > 0 ? <Loss x={beside(x[1], h[0] - h[1])} value={amount(losses.out)} what={t("overview.out")} details={out} /> : null}
+      {losses.out > 0 ? <Loss x={outInside ? x[1] + SPILL_IN + 12 : besideOut} plate={outInside} value={amount(losses.out)} what={t("overview.out")} details={out} /> : null}
       <Loss x={freeX} plate={freeInside} value={amount(losses.free)} what={t("overview.free")} details={[t(`overview.freeDetail.${flow.unit}`)]} />
       {losses.idle == null ? (
         <Loss x={x[3] + 10} value="" what={t("overview.notMeasured")} details={[t("overview.notMeasuredDetail")]} />
@@ -132,7 +134,7 @@ interface LossProps { x: number; value: string; what: string; details: string[];
 function Loss({ x, value, what, details, plate = false, isNarrow = false }: LossProps) {
   return (
     <>
-      {plate ? <rect x={x - 6} y="220" width={LOSS_PX + 6} height="40" fill="var(--surface)" /> : null}
+      {plate ? <rect x={x - 6} y="220" width={LOSS_PX + 6} height={24 + 15 * details.filter(Boolean).length} fill="var(--surface)" /> : null}
       <text x={x} y="236">
         <tspan className="k" style={{ fontSize: 15 }}>{value}</tspan> <tspan x={isNarrow ? x : undefined} dy={isNarrow ? 16 : undefined} style={{ fontSize: 13, fill: "var(--ink)" }}>{what}</tspan>
       </text>
