@@ -230,8 +230,8 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Pull(msgspec.Struct, frozen=True):
-    """How far the fetching of a task's image is; `ms` is the whole time once it is done. Which layers there are is
-    known as far as the engine names them.
+    """How far the fetching of a task's image is; `ms` is the time it took so far. Which layers there are is known as
+    far as the engine names them.
     """
 
     image: str

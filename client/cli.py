@@ -85,6 +85,10 @@ def submit(
     time_limit: spec_of.TimeLimit = None,
     env: spec_of.Env = None,
     node_label: spec_of.NodeLabel = None,
+    image: spec_of.Image = None,
+    shared_memory: spec_of.SharedMemory = None,
+    mount: spec_of.Mount = None,
+    network: spec_of.Network = None,
     file: spec_of.File = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say where it would go; submit nothing.")
@@ -117,6 +121,10 @@ def submit(
         time_limit_s=time_limit,
         env=spec_of.pairs("--env", env),
         node_labels=spec_of.pairs("--node-label", node_label),
+        image=image,
+        shared_memory=spec_of.amount(shared_memory),
+        mounts=mount or None,
+        network=network,
     )
     spec = spec_of.specification(file, options=options, resources=resources)
     if dry_run:

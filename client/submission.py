@@ -31,6 +31,12 @@ MaxRetries = Annotated[int | None, typer.Option(help="New attempts after a failu
 TimeLimit = Annotated[int | None, typer.Option(help="Seconds until the job is ended.")]
 Env = Annotated[list[str] | None, typer.Option(help="KEY=VALUE for the job; may be repeated.")]
 NodeLabel = Annotated[list[str] | None, typer.Option(help="KEY=VALUE a node must carry; may be repeated.")]
+Image = Annotated[str | None, typer.Option(help="Run in a container of this image.")]
+SharedMemory = Annotated[str | None, typer.Option(help="Size of /dev/shm in the container.")]
+Mount = Annotated[
+    list[str] | None, typer.Option(help="SOURCE:TARGET[:ro] for the container; may be repeated.")
+]
+Network = Annotated[str | None, typer.Option(help="The container's network: bridge, host or none.")]
 File = Annotated[Path | None, typer.Option(help="JSON job specification; options win over it.")]
 
 

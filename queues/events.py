@@ -15,6 +15,8 @@ TEXTS: Mapping[str, str | Promise] = {
     "waiting": _("Waits for a place."),
     "placed": _("Got a place; its node was told to start it."),
     "started": _("Started."),
+    "pulling": _("Its image %(image)s is being fetched."),
+    "pulled": _("Its image %(image)s was fetched in %(ms)s ms."),
     "cancelled": _("Cancelled."),
     "success": _("Ended by itself without an error."),
     "exit-code": _("Ended with exit code %(exit_code)s."),

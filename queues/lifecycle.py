@@ -148,6 +148,18 @@ def remark(job: Job, code: str, details: Mapping[str, Any]) -> None:
     _event(job, status, status, Cause(code, clock.now(), details))
 
 
+def restate(job: Job, code: str, details: Mapping[str, Any]) -> None:
+    """How something of this attempt stands that lasts: one event, which always says the latest."""
+    told = JobEvent.objects.filter(job=job, attempt=job.attempt, code=code).order_by("pk").last()
+    if told is None:
+        remark(job, code, details)
+    elif told.details != details:
+        JobEvent.objects.filter(pk=told.pk).update(details=dict(details))
+    else:
+        return
+    after_commit(Topic.HINT, ("job", job.pk))
+
+
 def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
     budget = "retries_left" if derived.new_attempt_from is Budget.RETRIES else "requeues_left"
     now = clock.now()

@@ -35,6 +35,7 @@ def shape_key(spec: JobSpec, *, queue: int, team: int, avoidance: Avoidance = NO
         sorted(spec.node_labels.items()),
         sorted(spec.node_sets),
         sorted(spec.datasets),
+        spec.image,
         spec.priority,
         queue,
         team,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from posixpath import normpath
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ PRIORITY_RANGE = (-1000, 1000)
 MOST_RETRIES = 10
 LONGEST_NAME = 200
 LONGEST_ARGUMENT = 32 * 1024
+LONGEST_IMAGE = 300
+MOST_MOUNTS = 32
 MOST_ARGUMENTS = 1024
 MOST_VARIABLES = 256
 # The kernel refuses more than about 128 KiB in one piece, and the whole specification travels in every reply
@@ -32,6 +35,12 @@ MOST_COMMAND_AND_ENV_BYTES = 128 * 1024
 RESERVED_VARIABLES = "HEADRACE_"
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+# What every engine takes for a name and none for an option: a registry, a path, a tag, a digest.
+_IMAGE = re.compile(
+    r"[a-z0-9](?:[A-Za-z0-9._:/-]*[A-Za-z0-9])?(?:@sha256:[0-9a-f]{64})?",
+    re.ASCII,
+)
+_MOUNT = re.compile(r"(/[^:,]*):(/[^:,]+)(:ro)?")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?", re.ASCII)
 
 
@@ -41,6 +50,14 @@ class CpuClass(StrEnum):
     AUTO = "auto"
     COMPUTE = "compute"
     DATA = "data"
+
+
+class Network(StrEnum):
+    """What network a container has; None is the node's choice."""
+
+    BRIDGE = "bridge"
+    HOST = "host"
+    NONE = "none"
 
 
 class KeyMeaning(StrEnum):
@@ -102,7 +119,9 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A complete request in normal form: every default written out, memory in MiB, sets sorted."""
+    """A complete request in normal form: every default written out, memory in MiB, sets sorted. With an `image` it
+    runs in a container; only there `mounts` (SOURCE:TARGET[:ro]), `network` and shared memory have a meaning.
+    """
 
     name: str
     queue: str
@@ -119,6 +138,10 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     max_retries: int = 0
     time_limit_s: int | None = None
     strict_single: bool = False
+    image: str | None = None
+    shared_memory_mib: int | None = msgspec.field(default=None, name="shared_memory")
+    mounts: list[str] = []
+    network: Network | None = None
 
 
 # Not frozen: whoever re-raises an exception writes its traceback.
@@ -173,6 +196,7 @@ def read_spec(raw: object, rules: SpecRules) -> JobSpec:
         max_retries=top.integer("max_retries", low=0, high=MOST_RETRIES) or 0,
         time_limit_s=top.integer("time_limit_s", low=1, high=MOST_TIME_LIMIT_S),
         strict_single=top.boolean("strict_single") or False,
+        **_container(top),
     )
     _check_size(top, spec)
     top.refuse_unknown()
@@ -226,6 +250,37 @@ def _working_dir(top: Fields) -> str | None:
     if path is not None and not path.startswith("/"):
         top.refuse("working_dir", "not-absolute")
     return path
+
+
+def _container(top: Fields) -> dict[str, Any]:
+    image = top.text("image", longest=LONGEST_IMAGE)
+    if image is not None and not _IMAGE.fullmatch(image):
+        top.refuse("image", "image-name")
+    network = top.choice("network", list(Network))
+    mounts = top.texts("mounts", most=MOST_MOUNTS, longest=4096)
+    if not all(map(_is_mount, mounts)):
+        top.refuse("mounts", "not-a-mount")
+    found = {
+        "image": None if image is None else _tagged(image),
+        "shared_memory_mib": top.memory_mib("shared_memory", high=MOST_MEMORY_MIB),
+        "mounts": sorted(set(mounts)),
+        "network": None if network is None else Network(network),
+    }
+    if image is None:
+        for name in ("shared_memory", "mounts", "network"):
+            if top.value(name) not in (None, []):
+                top.refuse(name, "image-missing")
+    return found
+
+
+def _tagged(image: str) -> str:
+    """The name with the tag that is meant where none is written."""
+    return image if "@" in image or ":" in image.rsplit("/", 1)[-1] else f"{image}:latest"
+
+
+def _is_mount(text: str) -> bool:
+    match = _MOUNT.fullmatch(text)
+    return match is not None and all(normpath(path) == path for path in match.group(1, 2))
 
 
 def _names(top: Fields, name: str) -> list[str]:

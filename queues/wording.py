@@ -38,6 +38,11 @@ FAULTS: Mapping[str, str | Promise] = {
     "variable-reserved": _('"%(key)s" is reserved: names that begin with HEADRACE_ are set by the node.'),
     "label-name": _('"%(key)s" is no name of a label: letters, digits and . _ / - only.'),
     "command-size": _("Command and environment together must have at most %(limit)s bytes."),
+    "image-name": _("Is no name of an image. Write for example registry.example.com/team/image:1.0."),
+    "image-missing": _("Has a meaning only for containers. Name an image, or leave it out."),
+    "not-a-mount": _(
+        "Write SOURCE:TARGET or SOURCE:TARGET:ro, both absolute paths without .., colon and comma."
+    ),
     "contradicts": _("Says something else than %(other)s. Give one of the two."),
     "not-shareable": _(
         "A part of a device can only be had where sharing is allowed. Set shareable to true or leave it out."

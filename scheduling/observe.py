@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
-from agent.protocol import ExitReason, TaskPhase, TaskState
+from agent.protocol import ExitReason, Pull, TaskPhase, TaskState
 from controlplane.base import clock
 from controlplane.base.texts import LINES, without_control_characters
 from controlplane.base.tx import Topic, after_commit
@@ -42,7 +42,7 @@ ENDINGS = {
     ExitReason.LOST_PROCESS: Ending.LOST_PROCESS,
     ExitReason.MEMORY_LIMIT: Ending.SIGNAL,
 }
-LATE = "late-answer"
+LATE, PULLING, PULLED = "late-answer", "pulling", "pulled"
 LARGEST_INT = 2**31 - 1
 
 
@@ -72,6 +72,8 @@ def _observe(placement: Placement, job: Job, task: TaskState) -> bool:
     if (task.attempt, task.fence) != (placement.attempt, placement.fence):
         _remark_late(job, placement, task)
         return False
+    if task.pull is not None and placement.running_at is None:
+        _note_pull(job, task.pull)
     if task.phase is TaskPhase.ENDED:
         if task.started_at_ms is not None:
             _reach(placement, job, task, Phase.RUNNING)
@@ -96,7 +98,7 @@ def _reach(placement: Placement, job: Job, task: TaskState, phase: Phase) -> boo
         return False
     _write(placement, changes)
     if "running_at" in changes:
-        _follow_start(placement, job)
+        _follow_start(placement, job, task.pull)
     return True
 
 
@@ -121,15 +123,34 @@ def _ran(task: TaskState, now: datetime) -> timedelta:
     return timedelta(milliseconds=min(max(0, task.ended_at_ms - task.started_at_ms), clock.to_ms(now)))
 
 
-def _follow_start(placement: Placement, job: Job) -> None:
+def _note_pull(job: Job, pull: Pull) -> None:
+    """The fetching of an image is seen while it lasts and told when it is done."""
+    details = {
+        "image": without_control_characters(pull.image)[:300],
+        "ms": _known(pull.ms),
+        "layers": _known(pull.layers),
+        "layers_done": _known(pull.layers_done),
+        "progress": without_control_characters(pull.text)[:200],
+    }
+    lifecycle.restate(job, PULLED if pull.done else PULLING, details)
+
+
+def _pull_ms(pull: Pull | None, whole_ms: int) -> int:
+    """The part of a start that the fetching of the image took, as a duration of the node's own clock."""
+    return min(whole_ms, _known(pull.ms) or 0) if pull is not None else 0
+
+
+def _follow_start(placement: Placement, job: Job, pull: Pull | None) -> None:
     assert placement.running_at is not None
     start_ms = max(0, clock.to_ms(placement.running_at) - clock.to_ms(placement.assigned_at))
+    pull_ms = _pull_ms(pull, start_ms)
     progress = Progress(
         Stage.RUNNING,
         attempt=placement.attempt,
         node=placement.node_id,
         started_at=placement.running_at,
-        start_ms=start_ms,
+        image_pull_ms=pull_ms,
+        start_ms=start_ms - pull_ms,
         details={"placement": placement.pk, "uid": placement.uid, "pid": placement.pid},
     )
     lifecycle.follow(job, progress)
@@ -153,13 +174,15 @@ def _end(placement: Placement, job: Job, task: TaskState) -> bool:
         start_ms = max(0, clock.to_ms(now) - clock.to_ms(placement.assigned_at))
     else:
         start_ms = 0
+    pull_ms = _pull_ms(task.pull, start_ms)
     _write(placement, changes)
     set_free([placement.pk])
     progress = Progress(
         Stage.ENDED,
         attempt=placement.attempt,
         node=placement.node_id,
-        start_ms=start_ms,
+        image_pull_ms=pull_ms,
+        start_ms=start_ms - pull_ms,
         ended_at=_ended_at(placement, task, now),
         exit=exit_,
         failed_devices=failed,

@@ -34,6 +34,7 @@ def request_of(spec: JobSpec, avoidance: Avoidance = NOTHING_AVOIDED) -> Request
         read_bandwidth_mib_s=resources.read_bandwidth_mib_s,
         node_labels=tuple(sorted(spec.node_labels.items())),
         node_sets=tuple(spec.node_sets),
+        image=spec.image,
         datasets=tuple(spec.datasets),
         previous_nodes=tuple(avoidance.previous_nodes),
         excluded_nodes=tuple(avoidance.excluded_nodes),

@@ -83,7 +83,7 @@ class Pull:
         """Write how far it is; what the disk does not take is written next time."""
         self.noted = time.monotonic()
         facts = {"image": self.image, "began_ms": time.time_ns() // 1_000_000 - self.elapsed_ms()}
-        facts |= {"done": int(done), "ms": self.elapsed_ms() if done else ""}
+        facts |= {"done": int(done), "ms": self.elapsed_ms()}
         facts |= {"layers": self.layers or "", "layers_done": self.layers_done or "", "text": self.text}
         try:
             with open(f"{self.path}.new", "wb") as target:

@@ -13,6 +13,7 @@ from queues.spec import (
     MOST_TIME_LIMIT_S,
     PRIORITY_RANGE,
     WHOLE_MILLI,
+    Network,
 )
 from scheduling.edits import LARGEST_WEIGHT, MOST_EDITS, MOST_JOBS_ADDED, MOST_NODES_ADDED, EditKind
 from scheduling.engine.types import Term
@@ -60,6 +61,10 @@ JOB_REQUEST: dict[str, Any] = {
         "max_retries": {"type": "integer", "minimum": 0, "maximum": MOST_RETRIES},
         "time_limit_s": {"type": "integer", "minimum": 1, "maximum": MOST_TIME_LIMIT_S, "nullable": True},
         "strict_single": {"type": "boolean"},
+        "image": {"type": "string", "nullable": True, "description": "Runs in a container of this image."},
+        "shared_memory": _MEMORY,
+        "mounts": {**_TEXTS, "description": "SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows."},
+        "network": {"type": "string", "enum": [*map(str, Network)], "nullable": True},
     },
 }
 

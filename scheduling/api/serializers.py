@@ -77,6 +77,10 @@ class JobSpecSerializer(serializers.Serializer):
     max_retries = serializers.IntegerField()
     time_limit_s = serializers.IntegerField(allow_null=True)
     strict_single = serializers.BooleanField()
+    image = serializers.CharField(allow_null=True)
+    shared_memory = serializers.IntegerField(allow_null=True)
+    mounts = serializers.ListField(child=serializers.CharField())
+    network = serializers.ChoiceField(choices=["bridge", "host", "none"], allow_null=True)
 
 
 class JobSerializer(serializers.Serializer):

@@ -137,6 +137,10 @@ def assignment_of(placement: Placement) -> Assignment:
         time_limit_s=spec.time_limit_s,
         grace_s=GRACE_S,
         strict_single=spec.strict_single,
+        image=spec.image,
+        shared_memory_mib=spec.shared_memory_mib,
+        mounts=spec.mounts,
+        network=None if spec.network is None else spec.network.value,
     )
 
 

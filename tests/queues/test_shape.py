@@ -8,7 +8,7 @@ import pytest
 from controlplane.policy.reading import read_document
 from queues.rules import spec_rules
 from queues.shape import Avoidance, shape_key
-from queues.spec import CpuClass, JobSpec, read_spec
+from queues.spec import CpuClass, JobSpec, Network, read_spec
 from scheduling.requests import request_of
 
 SPEC = read_spec({"queue": "training", "command": ["run"]}, spec_rules(read_document("scheduler: {}")))
@@ -21,6 +21,9 @@ IRRELEVANT = {
     "max_retries": 3,
     "time_limit_s": 60,
     "strict_single": True,
+    "shared_memory_mib": 64,
+    "mounts": ["/a:/b"],
+    "network": Network.HOST,
     "queue": "offline",  # by its id, see below
     "team": "vision",  # by its id, see below
 }
@@ -29,6 +32,7 @@ RELEVANT = {
     "node_labels": {"zone": "a"},
     "node_sets": ["a"],
     "datasets": ["imagenet"],
+    "image": "example.com/a:1",
     "priority": 257,
 }
 

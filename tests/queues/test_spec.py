@@ -156,6 +156,15 @@ def test_whole_numbers_have_bounds(field, low, high):
         (body(working_dir="data"), {"working_dir": "not-absolute"}),
         (body(cpu_class="fast"), {"cpu_class": "choice"}),
         (body(strict_single=1), {"strict_single": "type"}),
+        (body(image="--privileged"), {"image": "image-name"}),
+        (body(image="Registry/x y"), {"image": "image-name"}),
+        (
+            body(shared_memory=64, network="host"),
+            {"shared_memory": "image-missing", "network": "image-missing"},
+        ),
+        (body(image="a", mounts=["/a:/b", "/a/../b:/c"]), {"mounts": "not-a-mount"}),
+        (body(image="a", mounts=["/a,ro:/b"]), {"mounts": "not-a-mount"}),
+        (body(image="a", network="container:1"), {"network": "choice"}),
         (body(node_labels={"a b": "x"}), {"node_labels": "label-name"}),
         (body(node_sets="a"), {"node_sets": "type"}),
         (body(resources=[]), {"resources": "type"}),
@@ -319,3 +328,14 @@ scheduler:
         "offline": (True, False),
         "night": (False, False),
     }
+
+
+def test_a_container_is_asked_for_with_an_image_whose_tag_is_written_out():
+    spec = read(
+        image="example.com:5000/team/a", mounts=["/b:/c:ro", "/a:/b"], shared_memory="1Gi", network="none"
+    )
+    assert (spec.image, spec.shared_memory_mib) == ("example.com:5000/team/a:latest", 1024)
+    assert (spec.mounts, spec.network) == (["/a:/b", "/b:/c:ro"], "none")
+    assert read_spec(encode_spec(spec), RULES) == spec
+    digest = "a@sha256:" + "0" * 64
+    assert read(image=digest).image == digest

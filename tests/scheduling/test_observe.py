@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 import time_machine
 
-from agent.protocol import ExitReason, TaskPhase, Want
+from agent.protocol import ExitReason, Pull, TaskPhase, Want
 from controlplane.base import clock
 from inventory.models import Node, NodeState
 from queues.models import ExitClass, Job, JobEvent, JobStatus
@@ -275,3 +275,21 @@ def test_waiting_is_split(user, node):
         (placement.running_at - placement.assigned_at).total_seconds() * 1000, abs=2
     )
     assert job.held_ms == job.image_pull_ms == 0
+
+
+def test_fetching_an_image_is_seen_while_it_lasts_and_is_a_part_of_the_wait_of_its_own(user, node):
+    with time_machine.travel("2026-03-01T10:00:00Z", tick=False) as traveller:
+        job, placement = start(user, image="example.com/team/a:1", network="none")
+        told = desired_set(node)[1][0]
+        assert (told.image, told.network) == ("example.com/team/a:1", "none")
+        for layers, ms in ((1, 4000), (1, 4000), (3, 9000)):
+            traveller.shift(5)
+            pull = Pull(told.image, ms=ms, layers=layers, text="Copying\x1b blob")
+            make.report(node, make.task(placement, TaskPhase.PREPARING, pull=pull))
+        seen = JobEvent.objects.get(job=job, code="pulling")
+        assert (seen.details["layers"], seen.details["progress"]) == (3, "Copying blob")
+        done = Pull(told.image, done=True, ms=12_000)
+        make.report(node, make.task(placement, TaskPhase.RUNNING, started_at_ms=1000, pull=done))
+    job.refresh_from_db()
+    assert JobEvent.objects.get(job=job, code="pulled").details["ms"] == 12_000
+    assert (job.status, job.image_pull_ms, job.start_ms) == (JobStatus.RUNNING, 12_000, 3000)

@@ -1664,6 +1664,10 @@ export interface components {
             max_retries: number;
             time_limit_s: number | null;
             strict_single: boolean;
+            image: string | null;
+            shared_memory: number | null;
+            mounts: string[];
+            network: (components["schemas"]["NetworkEnum"] | components["schemas"]["NullEnum"]) | null;
         };
         /** @enum {string} */
         JobStatusEnum: "held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled";
@@ -1806,6 +1810,8 @@ export interface components {
             unit: string | null;
             pieces: number[];
         };
+        /** @enum {string} */
+        NetworkEnum: "bridge" | "host" | "none";
         /** @description Everything about one node; here `devices` are the devices themselves. */
         Node: {
             id: number;
@@ -3690,6 +3696,14 @@ export interface operations {
                     max_retries?: number;
                     time_limit_s?: number | null;
                     strict_single?: boolean;
+                    /** @description Runs in a container of this image. */
+                    image?: string | null;
+                    /** @description MiB as a number, or a text with a unit: "8Gi", "8000Mi", "8000 MB". */
+                    shared_memory?: (number | string) | null;
+                    /** @description SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows. */
+                    mounts?: string[];
+                    /** @enum {string|null} */
+                    network?: "bridge" | "host" | "none" | null;
                 };
             };
         };
@@ -5670,6 +5684,14 @@ export interface operations {
                             max_retries?: number;
                             time_limit_s?: number | null;
                             strict_single?: boolean;
+                            /** @description Runs in a container of this image. */
+                            image?: string | null;
+                            /** @description MiB as a number, or a text with a unit: "8Gi", "8000Mi", "8000 MB". */
+                            shared_memory?: (number | string) | null;
+                            /** @description SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows. */
+                            mounts?: string[];
+                            /** @enum {string|null} */
+                            network?: "bridge" | "host" | "none" | null;
                         };
                     } | {
                         /** @enum {string} */
