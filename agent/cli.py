@@ -235,6 +235,7 @@ def run_parse(options: argparse.Namespace) -> int:
     """Captured output to JSON, one document per file; status 1 when one could not be read as text."""
     status = 0
     for name in options.files:
+        guesses = []
         try:
             capture = read_capture(name)
         except UnreadableCapture as error:
@@ -244,11 +245,9 @@ def run_parse(options: argparse.Namespace) -> int:
             status = 1
         else:
             readout = PARSERS[options.vendor](capture.text)
-            if capture.guessed:
-                problem = f"{name}: read as {capture.guessed}"
-                warnings = [*readout.warnings, notice("tool-failed", problem=problem)]
-                readout = msgspec.structs.replace(readout, warnings=warnings)
-        print(json.dumps(document(readout), ensure_ascii=False))
+            if capture.guessed:  # the file's oddity, not the tool's
+                guesses = [f"{name}: the encoding is not told and was taken for {capture.guessed}"]
+        print(json.dumps(document(readout, also=guesses), ensure_ascii=False))
     return status
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -169,8 +170,10 @@ def to_mib(text: str | None) -> int | None:
     return round(value) if 0 <= value <= MOST_MEMORY_MIB else None
 
 
-def document(readout: Readout) -> dict[str, object]:
-    """The JSON document of `headrace-agent parse` and `probe`; what is unknown is null."""
+def document(readout: Readout, *, also: Sequence[str] = ()) -> dict[str, object]:
+    """The JSON document of `headrace-agent parse` and `probe`; what is unknown is null. `also` are warnings of the
+    caller's own.
+    """
     found: dict[str, object] = {
         "vendor": str(readout.vendor),
         "driver_version": readout.driver_version,
@@ -179,7 +182,7 @@ def document(readout: Readout) -> dict[str, object]:
             {"a": link.a, "b": link.b, "kind": link.kind, "lanes": link.lanes} for link in readout.links
         ],
         "numa": [msgspec.to_builtins(node) for node in readout.numa],
-        "warnings": [sentence(with_vendor(said, readout.vendor)) for said in readout.warnings],
+        "warnings": [*(sentence(with_vendor(said, readout.vendor)) for said in readout.warnings), *also],
     }
     if readout.vendor == CPU:
         found |= {

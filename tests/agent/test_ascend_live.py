@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.collect import VendorWorker
+from agent.known_devices import facts_of, fit
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.ascend import AscendProbe, live
 from agent.vendors.base import ProbeError, Reading, Readout
@@ -120,12 +122,14 @@ def test_only_new_double_bit_errors_count(tool: FakeTool, tmp_path: Path) -> Non
 
 def test_a_die_that_vanishes_has_dropped_and_comes_back(tool: FakeTool, tmp_path: Path) -> None:
     npus = probe(tmp_path)
-    npus.read()
+    known = [facts_of(reading) for reading in npus.read().readings]
     tool.answers("info", without_board(sample("910c-two-dies.txt"), 4))
     readout = npus.read()
-    assert checks(readout)["0000:0a:00.0"] == (CheckResult.FATAL, "card-dropped")
-    assert by_bus(readout, "0000:0b:00.0").sample.memory_used_mib is None
-    assert checks(readout)["0000:1b:00.0"] == (CheckResult.OK, "")
+    assert set(checks(readout)) == {"0000:1a:00.0", "0000:1b:00.0"}
+    fitted = msgspec.structs.replace(readout, readings=fit(readout.readings, known))
+    assert checks(fitted)["0000:0a:00.0"] == (CheckResult.FATAL, "card-dropped")
+    assert by_bus(fitted, "0000:0b:00.0").sample.memory_used_mib is None
+    assert checks(fitted)["0000:1b:00.0"] == (CheckResult.OK, "")
     tool.answers("info", sample("910c-two-dies.txt"))
     assert checks(npus.read())["0000:0a:00.0"] == (CheckResult.OK, "")
 

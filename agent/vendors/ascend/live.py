@@ -18,7 +18,7 @@ from agent.vendors.ascend.chips import Chip, Findings, combine, conclude
 from agent.vendors.ascend.fields import parse_fields
 from agent.vendors.ascend.mapping import parse_mapping
 from agent.vendors.ascend.slices import Template, parse_slices, parse_templates
-from agent.vendors.ascend.states import FATAL, OK, UNKNOWN, Verdict
+from agent.vendors.ascend.states import OK, UNKNOWN, Verdict
 from agent.vendors.ascend.table import TOOL, looks_like_table, parse_table
 from agent.vendors.ascend.topology import parse_topology
 from agent.vendors.base import ProbeError, Readout, plain
@@ -31,9 +31,7 @@ ROUND_S = 7.0
 LEAST_S = 0.5
 LAYOUT_AGE_S = 600.0
 SLICES_AGE_S = 60.0
-IDENTITY = ("npu", "chip", "logic", "phy", "name", "bus_id", "total_mib", "cpus")
 SLICEABLE = ("310P", "910")
-DROPPED: Verdict = (FATAL, "card-dropped", "the device was listed before and is no longer")
 UNLISTED: Verdict = (UNKNOWN, "no-reading", "the mapping names the device, the table does not")
 
 
@@ -50,7 +48,7 @@ def tool_path(root: Path) -> str | None:
 
 
 class LiveNpus:
-    """Keeps what seldom changes, and the devices seen: one that vanishes while npu-smi answers has dropped."""
+    """Keeps what seldom changes."""
 
     def __init__(self, root: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root
@@ -63,7 +61,7 @@ class LiveNpus:
         self._counts = ErrorCounts()
         self._turn = 0
         self._places: set[tuple[int, int]] = set()
-        self._seen: dict[tuple[int, int], Chip] = {}
+        self._seen: set[tuple[int, int]] = set()
         self._slices: dict[tuple[int, int], tuple[Partition, ...]] = {}
         self._slices_at = -SLICES_AGE_S
         self._templates: dict[str, Template] = {}
@@ -79,7 +77,7 @@ class LiveNpus:
         details = [self._health(chip) for chip in table.chips if chip.verdict and chip.verdict[0] is not OK]
         errors = self._errors(sorted({chip.npu for chip in table.chips}))
         found = combine([*filter(None, details), table, *self._layout, *errors])
-        found = replace(found, chips=self._with_missing(found.chips, places))
+        found = replace(found, chips=self._with_unlisted(found.chips, places))
         readout = complete(conclude(found, by_logic=True), self._root, self._counts)
         return msgspec.structs.replace(readout, warnings=[*readout.warnings, *self._problems])
 
@@ -150,22 +148,16 @@ class LiveNpus:
         named = [msgspec.structs.replace(part, uuid=f"{home}/vnpu{part.instance}") for part in slices]
         return replace(chip, partitions=tuple(named))
 
-    def _with_missing(self, chips: tuple[Chip, ...], listed: set[tuple[int, int]]) -> tuple[Chip, ...]:
-        """All devices that there should be; of those not in the table only who they are is kept."""
-        kept = []
-        for chip in chips:
-            place = chip.npu, chip.chip
-            if place in listed:
-                self._seen[place] = chip
-            elif place not in self._seen:
-                kept.append(replace(chip, verdict=UNLISTED))
-        for place, chip in self._seen.items():
-            if place in listed:
-                kept.append(self._with_slices(chip))
-            else:
-                identity = {name: getattr(chip, name) for name in IDENTITY}
-                kept.append(Chip(**identity, verdict=DROPPED))
-        return tuple(sorted(kept, key=lambda chip: (chip.npu, chip.chip)))
+    def _with_unlisted(self, chips: tuple[Chip, ...], listed: set[tuple[int, int]]) -> tuple[Chip, ...]:
+        """The table's devices, and those that only the mapping names: of one that was in the table before, the agent
+        knows that it is missing.
+        """
+        self._seen |= listed
+        return tuple(
+            self._with_slices(chip) if (chip.npu, chip.chip) in listed else replace(chip, verdict=UNLISTED)
+            for chip in chips
+            if (chip.npu, chip.chip) in listed or (chip.npu, chip.chip) not in self._seen
+        )
 
     def _ask(self, *arguments: str, quiet: bool = False) -> str:
         """The output of a question that may go unanswered."""

@@ -143,9 +143,13 @@ def _completed(host: Host, table: Host, fields: Fields) -> Host:
 
 def _pair_by_blocks(host: Host, fields: Fields) -> None:
     """Without a table: a node's list in as many equal runs as a core has threads names the first threads of all its
-    cores, then the second ones.
+    cores, then the second ones. Where a core has one thread, every CPU is a core.
     """
     threads = to_int(_only(fields, "thread(s) per core"), low=1, high=16)
+    if threads == 1:
+        for core, number in enumerate(sorted(host.threads)):
+            host.thread(number, Thread(core=core))
+        return
     lists = {number: _runs(value) for number, value in _node_lists(fields)}
     if threads is None or not lists or any(len(runs) != threads for runs in lists.values()):
         return
