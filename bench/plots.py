@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 _COLUMNS = 3
 _PANEL_INCHES = (4.8, 3.6)
@@ -22,6 +23,9 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _DOTS_AT_MOST = 10
 _LINES = ("-", "--", "-.", ":")
 _CSV_COLUMNS = ("panel", "series", "x_label", "x", "y_label", "y")
+# What is beyond these no simulator writes, and no axis shows.
+_LARGEST = 1e15
+_STEPS_AT_MOST, _SIZES_AT_MOST, _NAME_AT_MOST = 100_000, 64, 80
 _METHODS = {"linear": {}, "log": {}, "symlog": {"linthresh": 1.0}}
 
 
@@ -93,7 +97,10 @@ def _draw(path: Path, title: str, panels: Sequence[Panel]) -> None:
         raise SystemExit("plots need matplotlib, which `make setup` installs") from error
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    with rc_context({"svg.hashsalt": "headrace", "svg.fonttype": "none", "font.size": 9}):
+    # Names are no formulas.
+    with rc_context(
+        {"svg.hashsalt": "headrace", "svg.fonttype": "none", "font.size": 9, "text.parse_math": False}
+    ):
         size = (columns * _PANEL_INCHES[0], rows * _PANEL_INCHES[1])
         figure = Figure(figsize=size, layout="constrained")
         figure.suptitle(title)
@@ -139,34 +146,96 @@ def _draw_bars(axes: Any, series: Series, bars: Sequence[Series], colour: str) -
     axes.set_xticks(range(len(names)), names)
 
 
-def report_panels(report: Mapping[str, Any]) -> list[Panel]:
-    """Utilisation and waiting jobs over time, and waits by size class, of a simulator report."""
-    timeline = report["timeline"]
-    hours = [number * timeline["step_s"] / 3600 for number in range(len(timeline["booked_percent"]))]
+class NoReport(ValueError):
+    """A report that cannot be drawn; names the field."""
 
-    def over_time(name: str, key: str) -> Series:
-        return Series(name, list(zip(hours, timeline[key], strict=True)), Mark.STEP)
 
-    by_size = report["waits"]["by_size"]
-    waits = [
-        Series(name, [(size, found[f"{name.lower()}_s"]) for size, found in by_size.items()], Mark.BARS)
-        for name in ("P50", "P95", "P99")
-    ]
-    step = f"mean over {timeline['step_s'] / 60:g} min"
+def _at(report: Any, path: str, kind: type[Any]) -> Any:
+    """The value of a field with dots, which must be of this kind."""
+    found = report
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    if found is None or not isinstance(found, kind) or isinstance(found, bool):
+        raise NoReport(f"{path}: {'is missing' if found is None else 'is not what a report has there'}")
+    return found
+
+
+def _number(value: Any, field: str) -> float | None:
+    """A figure that can be drawn, or null."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NoReport(f"{field}: is no number")
+    if not abs(value) <= _LARGEST:
+        raise NoReport(f"{field}: must lie within {_LARGEST:.0e}")
+    return float(value)
+
+
+def _named(name: str) -> str:
+    """A name that any SVG can hold."""
+    return "".join(char if char.isprintable() else "?" for char in name[:_NAME_AT_MOST])
+
+
+def _over_time(report: Any, key: str) -> Series:
+    step_h = (_number(_at(report, "timeline.step_s", int), "timeline.step_s") or 0) / 3600
+    path = f"timeline.{key}"
+    values = [_number(value, f"{path}[{n}]") for n, value in enumerate(_at(report, path, list))]
+    if len(values) > _STEPS_AT_MOST:
+        raise NoReport(f"{path}: has more than {_STEPS_AT_MOST} entries")
+    name = key.partition("_")[0]
+    return Series(name, [(number * step_h, value) for number, value in enumerate(values)], Mark.STEP)
+
+
+def _waits(report: Any, name: str) -> Series:
+    by_size = _at(report, "waits.by_size", dict)
+    if len(by_size) > _SIZES_AT_MOST:
+        raise NoReport(f"waits.by_size: has more than {_SIZES_AT_MOST} entries")
+    key, points = f"{name.lower()}_s", []
+    for size, found in by_size.items():
+        field = f"waits.by_size.{_named(size)}"
+        if not isinstance(found, dict) or key not in found:
+            raise NoReport(f"{field}.{key}: is missing")
+        points.append((_named(size), _number(found[key], f"{field}.{key}")))
+    return Series(name, points, Mark.BARS)
+
+
+def report_title(report: Any) -> str:
+    """What was replayed on what; NoReport names a damaged field."""
+    trace, nodes, devices = (
+        _at(report, name, kind) for name, kind in (("trace", str), ("nodes", int), ("devices", int))
+    )
+    sizes = [_number(number, name) or 0 for name, number in (("nodes", nodes), ("devices", devices))]
+    return f"{_named(trace)}: {sizes[0]:.0f} nodes, {sizes[1]:.0f} devices"
+
+
+def report_panels(report: Any) -> list[Panel]:
+    """Utilisation and waiting jobs over time, and waits by size class, of a simulator report; NoReport names a damaged
+    field.
+    """
+    booked, measured, waiting = (
+        _over_time(report, key) for key in ("booked_percent", "measured_percent", "waiting_jobs")
+    )
+    step = f"mean over {_at(report, 'timeline.step_s', int) / 60:g} min"
     return [
         Panel(
             "Utilisation of accelerators",
             "time since the first submission (h)",
             f"device time (%), {step}",
-            [over_time("booked", "booked_percent"), over_time("measured", "measured_percent")],
+            [booked, measured],
         ),
         Panel(
             "Queue",
             "time since the first submission (h)",
             f"waiting jobs, {step}",
-            [over_time("waiting", "waiting_jobs")],
+            [waiting],
         ),
-        Panel("Waits", "devices of a job", "wait (s)", waits, y_scale=Scale.SYMLOG),
+        Panel(
+            "Waits",
+            "devices of a job",
+            "wait (s)",
+            [_waits(report, name) for name in ("P50", "P95", "P99")],
+            y_scale=Scale.SYMLOG,
+        ),
     ]
 
 
@@ -178,15 +247,19 @@ def main() -> None:
     options = parser.parse_args()
     try:
         report = json.loads(options.report.read_text(encoding="utf-8"))
-        panels = report_panels(report)
-        title = f"{report['trace']}: {report['nodes']} nodes, {report['devices']} devices"
+        title, panels = report_title(report), report_panels(report)
     except OSError as error:
-        raise SystemExit(f"{options.report}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SystemExit(
-            f"{options.report}: is no report; write it with python -m scheduling.simulator --json"
-        ) from error
+        _refuse(f"{options.report}: {error.strerror or error}")
+    except NoReport as error:
+        _refuse(f"{options.report}: {error}; is it from python -m scheduling.simulator --json?")
+    except (ValueError, RecursionError):
+        _refuse(f"{options.report}: is no JSON; write it with python -m scheduling.simulator --json")
     write(options.plot, title, panels)
+
+
+def _refuse(line: str) -> NoReturn:
+    sys.stderr.write(line + "\n")
+    raise SystemExit(2)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,63 @@ def test_a_report_is_plotted_and_nothing_else_is(tmp_path):
     assert {row["series"] for row in rows} == {"booked", "measured", "waiting", "P50", "P95", "P99"}
     path.write_text('{"trace":"t"}')
     refused = subprocess.run(command, cwd=CLONE, capture_output=True, text=True)
-    assert refused.returncode == 1 and "is no report" in refused.stderr
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines() == [
+        f"{path}: nodes: is missing; is it from python -m scheduling.simulator --json?"
+    ]
+
+
+DAMAGES = [
+    ("timeline.waiting_jobs", [10**400], "timeline.waiting_jobs[0]: must lie within 1e+15"),
+    ("timeline.waiting_jobs", [[1]], "timeline.waiting_jobs[0]: is no number"),
+    ("timeline.waiting_jobs", [float("nan")], "timeline.waiting_jobs[0]: must lie within 1e+15"),
+    ("timeline.booked_percent", {}, "timeline.booked_percent: is not what a report has there"),
+    ("timeline", None, "timeline.step_s: is missing"),
+    ("timeline.step_s", "1", "timeline.step_s: is not what a report has there"),
+    ("waits.by_size", {"1": {}}, "waits.by_size.1.p50_s: is missing"),
+    ("waits.by_size", {"\x1b": 3}, "waits.by_size.?.p50_s: is missing"),
+    ("waits.by_size", {"1": {"p50_s": "soon"}}, "waits.by_size.1.p50_s: is no number"),
+    ("devices", -(10**30), "devices: must lie within 1e+15"),
+    ("trace", 3, "trace: is not what a report has there"),
+]
+
+
+def damaged(field: str, value: object) -> dict:
+    figures = {"p50_s": 1, "p95_s": None, "p99_s": 2.5}
+    line = {"step_s": 60, "booked_percent": [1], "measured_percent": [None], "waiting_jobs": [2]}
+    report = {"trace": "t", "nodes": 1, "devices": 8, "timeline": line, "waits": {"by_size": {"1": figures}}}
+    *way, last = field.split(".")
+    inner: dict = report
+    for name in way:
+        inner = inner[name]
+    inner[last] = value
+    return report
+
+
+@pytest.mark.parametrize(("field", "value", "told"), DAMAGES)
+def test_a_damaged_report_is_refused_in_one_line_that_names_the_field(
+    tmp_path, monkeypatch, capsys, field, value, told
+):
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(damaged(field, value)))
+    monkeypatch.setattr(sys, "argv", ["plots", str(path), str(tmp_path / "r.svg")])
+    with pytest.raises(SystemExit) as refused:
+        plots.main()
+    assert refused.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{path}: {told};")
+
+
+@pytest.mark.parametrize("name", ["$\\undef{$", "a\x00b\x1b", "$x$" * 100])
+def test_names_are_drawn_as_they_are(tmp_path, monkeypatch, name):
+    report = damaged("trace", name)
+    report["waits"]["by_size"] = {name: {"p50_s": 1e15, "p95_s": None, "p99_s": 0}}
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report))
+    monkeypatch.setattr(sys, "argv", ["plots", str(path), str(tmp_path / "r.svg")])
+    plots.main()
+    drawn = (tmp_path / "r.svg").read_text()
+    assert ">P50<" in drawn and not {"\x00", "\x1b"} & set(drawn)
 
 
 def test_a_timeline_stays_short_and_keeps_its_sums():
