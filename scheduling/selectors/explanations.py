@@ -111,9 +111,7 @@ def _estimate(live: Live, found: Explanation, job: PendingJob, user: User) -> di
     """When it could start; there is nothing to wait for where it fits now."""
     if found.code is None:
         return None
-    view = estimate_view(
-        live.state, job, live.policy.engine, now_ms=live.now_ms, pending=live.pending
-    )
+    view = estimate_view(live.state, job, live.policy.engine, now_ms=live.now_ms, pending=live.pending)
     return view and {**view, "after_jobs": named_jobs(view["after_jobs"], user)}
 
 
