@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from tests.conftest import browser_path
 from tests.e2e.console import Console
-from tests.e2e.simulated import simulated_nodes
+from tests.e2e.simulated import simulated_nodes, two_whole
 from tests.e2e.stack import Stack, running_stack
 
 PATIENCE_MS = 20_000
@@ -73,7 +73,7 @@ def simulated(
     context = new_context(browser, stack, storage_state=session_state)
     page = context.new_page()
     page.goto("/")
-    with simulated_nodes(Console(page, stack), tmp_path_factory.mktemp("simulated")) as names:
+    with simulated_nodes(Console(page, stack), tmp_path_factory.mktemp("simulated"), two_whole()) as names:
         yield names
     context.close()
 
