@@ -183,7 +183,8 @@ def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
 
 def _shape(job: Job, previous_nodes: list[int], excluded_devices: list[int]) -> str:
     avoidance = Avoidance(job.excluded_nodes, excluded_devices, previous_nodes)
-    return shape_key(decode_spec(job.spec), queue=job.queue_id, team=job.team_id, avoidance=avoidance)
+    ids = {"queue": job.queue_id, "team": job.team_id, "owner": job.owner_id}
+    return shape_key(decode_spec(job.spec), **ids, avoidance=avoidance)
 
 
 def _progress_changes(job: Job, progress: Progress, status: Next, now: datetime) -> dict[str, Any]:

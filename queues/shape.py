@@ -25,8 +25,10 @@ class Avoidance:
 NOTHING_AVOIDED = Avoidance()
 
 
-def shape_key(spec: JobSpec, *, queue: int, team: int, avoidance: Avoidance = NOTHING_AVOIDED) -> str:
-    """Digest of everything that placement or its order may depend on: resources and rules, queue, team,
+def shape_key(
+    spec: JobSpec, *, queue: int, team: int, owner: int, avoidance: Avoidance = NOTHING_AVOIDED
+) -> str:
+    """Digest of everything that placement or its order may depend on: resources and rules, queue, team, owner,
     priority, history.
     """
     parts = (
@@ -39,6 +41,7 @@ def shape_key(spec: JobSpec, *, queue: int, team: int, avoidance: Avoidance = NO
         spec.priority,
         queue,
         team,
+        owner,
         sorted(avoidance.excluded_nodes),
         sorted(avoidance.excluded_devices),
         sorted(avoidance.previous_nodes),

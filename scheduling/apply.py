@@ -28,7 +28,7 @@ from scheduling.engine.partitions import settled
 from scheduling.engine.quantities import free_compute_milli, free_mib, precheck_need_mib
 from scheduling.engine.types import WHOLE_MILLI, DeviceInfo, EnginePolicy, Placed, SliceChoice
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Decision, Hold, Outcome, Placement, Slice
-from scheduling.pauses import is_stopped
+from scheduling.pauses import stops_of
 from scheduling.policy_bridge import CyclePolicy
 from scheduling.requests import request_of_job
 from scheduling.sheets import encode_sheet
@@ -41,6 +41,7 @@ class StaleCode(StrEnum):
 
     JOB_CHANGED = "job-changed"
     PAUSED = "paused"
+    CAPS_CHANGED = "caps-changed"
     NODE_NOT_READY = "node-not-ready"
     DEVICE_UNAVAILABLE = "device-unavailable"
     DEVICE_BUSY = "device-busy"
@@ -106,8 +107,11 @@ def _attempt(placed: Placed, context: Applying) -> StaleCode | None:
 def _book(placed: Placed, context: Applying) -> None:
     locks.fence_check(context.lease.name, context.lease.token)
     job = _locked_job(placed)
-    if is_stopped(queue=job.queue_id, node=placed.node):
+    stopped, revision = stops_of(queue=job.queue_id, node=placed.node)
+    if stopped:
         raise StaleDecision(StaleCode.PAUSED)
+    if context.policy.revisions.get(job.queue_id, revision) != revision:
+        raise StaleDecision(StaleCode.CAPS_CHANGED)
     bump_epoch([placed.node])
     _check_node(placed)
     # A share asked by compute alone has no memory of its own to pre-check; the engine gives it the part that
@@ -270,6 +274,7 @@ def _insert(placed: Placed) -> Placement:
         read_bandwidth_mib_s=placed.read_bandwidth_mib_s,
         cpus=list(placed.cpus),
         loader_cpus=list(placed.loader_cpus),
+        borrowed=placed.borrowed,
         assigned_at=now,
     )
     Slice.objects.bulk_create(

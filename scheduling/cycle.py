@@ -5,8 +5,8 @@ another look.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import InitVar, dataclass, field, replace
 
 import structlog
 
@@ -16,9 +16,10 @@ from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.engine.codec import Recording
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.session import PlanningSession
-from scheduling.engine.types import ExpectedShape, PendingJob, Plan, Refusal
+from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, ReasonCode, Refusal
 from scheduling.evacuation import move_off_failed_devices
 from scheduling.expected import expected_jobs
+from scheduling.holdings import Holdings
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
 from scheduling.pauses import cluster_is_paused
@@ -65,7 +66,9 @@ class Worker:
     def warm(self) -> None:
         """Read the cluster for the first time."""
         if self.snapshot.whole_at_ms is None:
-            self.snapshot.refresh(now_ms=clock.now_ms(), whole_every_ms=current_policy().refresh_ms)
+            self.snapshot.refresh(
+                now_ms=clock.now_ms(), whole_every_ms=current_policy(capped=False).refresh_ms
+            )
 
     def cache_use(self) -> CacheUse:
         """Since this process began."""
@@ -120,7 +123,6 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     move_off_failed_devices()
     started, cpu_started = clock.monotonic_s(), time.process_time()
     cache_before = worker.cache_use()
-    policy = current_policy()
     tally = Tally()
     cycle: Cycle | None = None
     for _round in range(MOST_ROUNDS):
@@ -128,6 +130,8 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         locks.renew(lease, ttl_s=LEASE_TTL_S)
         if not waiting or cluster_is_paused():
             break
+        # What is held, and what may be, as it is now: nobody else takes anything until this round is over.
+        policy = current_policy()
         if cycle is None:
             cycle = Cycle.objects.create(fencing_token=lease.token)
             worker.recorder.begin(wished=is_wished())
@@ -151,19 +155,78 @@ def _round_of_batches(
     context: Applying, waiting: list[tuple[PendingJob, str]], worker: Worker, tally: Tally
 ) -> None:
     """Every batch sees what the one before it did, and is committed before the next begins. A round only takes, so
-    that a shape once refused is not tried again in it: its other jobs are answered by that.
+    that a shape once refused is not tried again in it: its other jobs are answered by that. Jobs that would borrow come
+    last, when all others have been served.
     """
-    shapes = {job.job: shape for job, shape in waiting}
-    expected = expected_jobs()
-    queue = iter(in_service_order((job for job, _shape in waiting), context.policy.engine))
-    while batch := _next_batch(queue, shapes, tally):
-        call = _plan(context, batch, expected, worker)
-        made = call.plan or Plan()
-        _apply(made, context, worker, tally)
-        refused = {shapes[refusal.job]: refusal for refusal in made.refused}
-        worker.recorder.offer(call, {shape: refusal.code for shape, refusal in refused.items()})
-        tally.refusals |= refused
-        locks.renew(context.lease, ttl_s=LEASE_TTL_S)
+    batches = _Batches(context, worker, tally, waiting)
+    batches.serve(in_service_order(batches.jobs.values(), context.policy.engine), lending=False)
+    batches.serve(batches.borrowers(), lending=True)
+
+
+@dataclass
+class _Batches:
+    """One round: its jobs and their shapes by id, and what is held while it goes on."""
+
+    context: Applying
+    worker: Worker
+    tally: Tally
+    pending: InitVar[list[tuple[PendingJob, str]]]
+    jobs: dict[int, PendingJob] = field(default_factory=dict)
+    shapes: dict[int, str] = field(default_factory=dict)
+    expected: tuple[ExpectedShape, ...] = field(default_factory=expected_jobs)
+
+    def __post_init__(self, pending: list[tuple[PendingJob, str]]) -> None:
+        self.jobs = {job.job: job for job, _shape in pending}
+        self.shapes = {job.job: shape for job, shape in pending}
+        self.waiting = set(self.jobs)
+        self.holdings = Holdings.of_policy(self.context.policy.engine)
+
+    def serve(self, line: Iterable[PendingJob], *, lending: bool) -> None:
+        """Decide and apply the jobs of a line, a batch at a time."""
+        queue = iter(line)
+        while batch := _next_batch(queue, self.shapes, self.tally):
+            policy = replace(self.holdings.within(self.context.policy.engine), lending=lending)
+            call = _plan(self.context, policy, batch, self.expected, self.worker)
+            made = call.plan or Plan()
+            self._apply(made)
+            refused = {self.shapes[refusal.job]: refusal for refusal in made.refused}
+            self.worker.recorder.offer(call, {shape: refusal.code for shape, refusal in refused.items()})
+            self.tally.refusals |= refused
+            locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
+
+    def borrowers(self) -> list[PendingJob]:
+        """The jobs that only the caps of their queues keep waiting, and whose queues may borrow; their shapes are open
+        again.
+        """
+        lent = {queue.queue for queue in self.context.policy.engine.queues if queue.borrow}
+        shapes = {
+            shape for shape, refusal in self.tally.refusals.items() if refusal.code is ReasonCode.QUEUE_CAP
+        }
+        found = [
+            job
+            for number, job in self.jobs.items()
+            if job.queue in lent and number in self.waiting and self.shapes[number] in shapes
+        ]
+        for job in found:
+            self.tally.refusals.pop(self.shapes[job.job], None)
+        self.tally.considered -= len(found)
+        return in_service_order(found, self.context.policy.engine)
+
+    def _apply(self, found: Plan) -> None:
+        tally, worker = self.tally, self.worker
+        tally.considered += found.considered
+        for number, placed in enumerate(found.placed):
+            if number % RENEW_EVERY == 0:
+                locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
+            code = apply_placed(placed, self.context)
+            if code is None:
+                tally.placed += 1
+                job = self.jobs[placed.job]
+                self.holdings.add(job, placed, worker.snapshot.state.info(placed.node))
+                self.waiting.discard(placed.job)
+            elif code is not StaleCode.JOB_CHANGED:
+                tally.stale += 1
+                worker.snapshot.reread(placed.node)
 
 
 def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: Tally) -> list[PendingJob]:
@@ -180,40 +243,31 @@ def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: T
 
 
 def _plan(
-    context: Applying, jobs: list[PendingJob], expected: tuple[ExpectedShape, ...], worker: Worker
+    context: Applying,
+    policy: EnginePolicy,
+    jobs: list[PendingJob],
+    expected: tuple[ExpectedShape, ...],
+    worker: Worker,
 ) -> Recording:
     """The plan for these jobs, with all it was made from."""
-    now_ms, seed, policy = clock.now_ms(), context.lease.token, context.policy
+    now_ms, seed = clock.now_ms(), context.lease.token
     with worker.snapshot.lock:
-        state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=policy.refresh_ms)
+        state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=context.policy.refresh_ms)
         locks.renew(context.lease, ttl_s=LEASE_TTL_S)
         made = worker.session.plan(
-            state, jobs, policy.engine, now_ms=now_ms, seed=seed, expected=expected, limit=BATCH
+            state, jobs, policy, now_ms=now_ms, seed=seed, expected=expected, limit=BATCH
         )
         nodes = tuple(state.infos)
     return Recording(
         nodes=nodes,
         jobs=tuple(jobs),
-        policy=policy.engine,
+        policy=policy,
         now_ms=now_ms,
         seed=seed,
         expected=expected,
         limit=BATCH,
         plan=made,
     )
-
-
-def _apply(found: Plan, context: Applying, worker: Worker, tally: Tally) -> None:
-    tally.considered += found.considered
-    for number, placed in enumerate(found.placed):
-        if number % RENEW_EVERY == 0:
-            locks.renew(context.lease, ttl_s=LEASE_TTL_S)
-        code = apply_placed(placed, context)
-        if code is None:
-            tally.placed += 1
-        elif code is not StaleCode.JOB_CHANGED:
-            tally.stale += 1
-            worker.snapshot.reread(placed.node)
 
 
 def _finish(cycle: Cycle, tally: Tally, *, wall_s: float, cpu_s: float) -> None:

@@ -28,7 +28,8 @@ STOPS = """
 SELECT EXISTS (SELECT 1 FROM base_cluster WHERE paused)
     OR EXISTS (SELECT 1 FROM scheduling_pause WHERE queue_id = %(queue)s)
     OR EXISTS (SELECT 1 FROM scheduling_pause JOIN inventory_node USING (node_set_id)
-               WHERE inventory_node.id = %(node)s)
+               WHERE inventory_node.id = %(node)s),
+    (SELECT revision FROM queues_queue WHERE id = %(queue)s)
 """
 
 
@@ -51,11 +52,12 @@ def stopped_queues() -> dict[int, Stop]:
     return dict.fromkeys(Queue.objects.filter(pause__isnull=False).values_list("pk", flat=True), Stop.QUEUE)
 
 
-def is_stopped(*, queue: int, node: int) -> bool:
-    """Whether a pause forbids to start a job of this queue on this node. One query."""
+def stops_of(*, queue: int, node: int) -> tuple[bool, int | None]:
+    """Whether a pause forbids to start a job of this queue on this node, and the queue's revision. One query."""
     with connection.cursor() as cursor:
         cursor.execute(STOPS, {"queue": queue, "node": node})
-        return bool(cursor.fetchone()[0])
+        stopped, revision = cursor.fetchone()
+        return bool(stopped), revision
 
 
 def pause_cluster(who: Who, *, reason: str) -> None:

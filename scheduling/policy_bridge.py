@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from controlplane.base import clock
 from controlplane.policy.active import ActivePolicy, active_version
 from controlplane.policy.document import PolicyDocument
 from controlplane.policy.hours import power_cap_w
-from queues.models import Queue
-from scheduling.engine.types import EnginePolicy, QueueInfo, Term
+from queues.models import Queue, TeamQuota
+from scheduling.engine.types import EnginePolicy, ModelCap, QueueInfo, TeamCap, Term
+from scheduling.holdings import Holdings
 
 MW_PER_W = 1000
 
@@ -22,6 +25,8 @@ class CyclePolicy:
     engine: EnginePolicy
     number: int
     document: PolicyDocument
+    # The revision of each queue that the engine's part was made from.
+    revisions: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def refresh_ms(self) -> int:
@@ -30,7 +35,7 @@ class CyclePolicy:
 
 
 def engine_policy(
-    document: PolicyDocument, queues: tuple[QueueInfo, ...], *, at: datetime | None
+    document: PolicyDocument, queues: tuple[QueueInfo, ...], *, at: datetime | None, capped: bool = False
 ) -> EnginePolicy:
     """What `plan()` reads of a document at this moment (None: at no particular time of day); queues are rows, because
     jobs name them by id.
@@ -45,26 +50,59 @@ def engine_policy(
         high_bandwidth_node_sets=tuple(document.cpu_policy.high_bandwidth_nodesets),
         isolate_data_loader=document.cpu_policy.isolate_data_loader,
         power_cap_mw=None if cap_w is None else MW_PER_W * cap_w,
+        capped=capped,
     )
 
 
-def queue_infos() -> tuple[QueueInfo, ...]:
-    """All queues, also closed ones: their jobs are still served."""
+def all_queues() -> list[Queue]:
+    """All queues in the engine's order, also closed ones: their jobs are still served, within their caps."""
+    return list(Queue.objects.order_by("-priority", "name"))
+
+
+def queue_infos(
+    queues: Iterable[Queue], team_caps: Mapping[int, tuple[TeamCap, ...]]
+) -> tuple[QueueInfo, ...]:
+    """Rows in the engine's terms, with the caps of teams by queue."""
     return tuple(
         QueueInfo(
-            queue=q.pk, name=q.name, priority=q.priority, quota_ppm=q.quota_ppm, preemptable=q.preemptable
+            queue=q.pk,
+            name=q.name,
+            priority=q.priority,
+            quota_ppm=q.quota_ppm,
+            preemptable=q.preemptable,
+            borrow=q.borrow,
+            model_caps=tuple(ModelCap(model, ppm) for model, ppm in sorted(q.model_caps_ppm.items())),
+            team_caps=team_caps.get(q.pk, ()),
         )
-        for q in Queue.objects.order_by("-priority", "name")
+        for q in queues
     )
+
+
+def team_caps() -> dict[int, tuple[TeamCap, ...]]:
+    """Quotas of teams and shares of their members, by queue; two queries."""
+    found: dict[int, list[TeamCap]] = defaultdict(list)
+    for quota in TeamQuota.objects.order_by("team_id", "model").prefetch_related("shares"):
+        model = quota.model or None
+        found[quota.queue_id].append(TeamCap(quota.team_id, model, quota.quota_milli))
+        for share in sorted(quota.shares.all(), key=lambda row: row.user_id):
+            found[quota.queue_id].append(TeamCap(quota.team_id, model, share.share_milli, share.user_id))
+    return {queue: tuple(caps) for queue, caps in found.items()}
 
 
 def lasting_policy() -> EnginePolicy:
-    """The policy in force but for what holds only at some time of the day; two queries."""
-    return engine_policy(active_version().document, queue_infos(), at=None)
+    """The policy in force but for what holds only at some time of the day, and for caps; two queries."""
+    return engine_policy(active_version().document, queue_infos(all_queues(), {}), at=None)
 
 
-def current_policy() -> CyclePolicy:
-    """The policy in force now, with the power cap of the hour; two queries."""
+def current_policy(*, capped: bool = True) -> CyclePolicy:
+    """The policy in force now, with the power cap of the hour; two queries. With the caps of queues and teams and what
+    they hold, unless nothing is to be decided (`capped` False); six queries at most.
+    """
+    queues = all_queues()
+    # Revisions are read before what they are of: a change in between makes them old, never new.
+    caps = team_caps() if capped else {}
     active: ActivePolicy = active_version()
-    engine = engine_policy(active.document, queue_infos(), at=clock.now())
-    return CyclePolicy(engine, active.number, active.document)
+    engine = engine_policy(active.document, queue_infos(queues, caps), at=clock.now(), capped=capped)
+    revisions = {queue.pk: queue.revision for queue in queues}
+    engine = Holdings.load().within(engine) if capped else engine
+    return CyclePolicy(engine, active.number, active.document, revisions)

@@ -14,7 +14,7 @@ from queues.spec import WHOLE_MILLI, JobSpec, decode_spec
 from scheduling.engine.types import CpuClass, PendingJob, Request
 
 MOST_REMEMBERED_SHAPES = 20_000
-PENDING_COLUMNS = ("id", "attempt", "queue_id", "team_id", "priority", "submitted_at", "shape")
+PENDING_COLUMNS = ("id", "attempt", "queue_id", "team_id", "owner_id", "priority", "submitted_at", "shape")
 
 
 def request_of(spec: JobSpec, avoidance: Avoidance = NOTHING_AVOIDED) -> Request:
@@ -94,12 +94,13 @@ def pending_job(job: Job) -> PendingJob:
 
 
 def _pending(row: tuple, request: Request) -> PendingJob:
-    job, attempt, queue, team, priority, submitted_at, _shape = row
+    job, attempt, queue, team, owner, priority, submitted_at, _shape = row
     return PendingJob(
         job=job,
         attempt=attempt,
         queue=queue,
         team=team,
+        owner=owner,
         priority=priority,
         submitted_at_ms=clock.to_ms(submitted_at),
         request=request,

@@ -44,9 +44,15 @@ LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.READ_BANDWIDTH: _("Read bandwidth"),
     ReasonCode.NODE_POWER: _("Power of the node"),
     ReasonCode.POWER_CAP: _("Power cap"),
+    ReasonCode.QUEUE_CAP: _("Within the queue's cap"),
+    ReasonCode.TEAM_QUOTA: _("Within the team's quota"),
+    ReasonCode.MEMBER_SHARE: _("Within the member's share"),
     ReasonCode.GANG: _("All replicas together"),
 }
 
+_QUEUE_CAP = _("Its queue holds as much as it may.")
+_TEAM_QUOTA = _("Its team holds as much of this queue as it may.")
+_MEMBER_SHARE = _("Its owner holds as much of the team's quota as the share allows.")
 # Why the last nodes fell out. Sentences with %(node)s are used when a nearest node is known, else the second form.
 SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
     ReasonCode.NODE_NOT_READY: (
@@ -156,6 +162,9 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
         _("This job may draw %(needed)s more; under the power cap of this hour %(available)s is left."),
         _("The power cap of this hour leaves no room for this job."),
     ),
+    ReasonCode.QUEUE_CAP: (_QUEUE_CAP, _QUEUE_CAP),
+    ReasonCode.TEAM_QUOTA: (_TEAM_QUOTA, _TEAM_QUOTA),
+    ReasonCode.MEMBER_SHARE: (_MEMBER_SHARE, _MEMBER_SHARE),
     ReasonCode.GANG: (
         _("Replicas that start together: this job has %(needed)s, room is there for %(available)s now."),
         _("Not all replicas of this job would find a place at the same time."),

@@ -55,7 +55,8 @@ class ResourceFilter(Section, frozen=True):
 
 
 class QueueSpec(Section, frozen=True):
-    """One queue. `quota_ppm` is its cap as a share of the schedulable capacity; None is no cap.
+    """One queue. `quota_ppm` is its cap as a share of the schedulable capacity; None is no cap. `model_caps_ppm` are
+    caps on its share of the devices of single models, by name as in requests.
 
     `splittable` and `shareable` are what is presumed of jobs that do not say it; None is as the defaults have it for
     a queue of this name.
@@ -64,6 +65,9 @@ class QueueSpec(Section, frozen=True):
     name: Name
     priority: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
     quota_ppm: Annotated[int, msgspec.Meta(ge=0, le=PPM)] | None = msgspec.field(name="quota", default=None)
+    model_caps_ppm: dict[ResourceKey, Annotated[int, msgspec.Meta(ge=0, le=PPM)]] = msgspec.field(
+        name="model-caps", default_factory=dict
+    )
     preemptable: bool = False
     borrow: bool = False
     splittable: bool | None = None

@@ -199,10 +199,17 @@ def _to_ppm(source: Source, values: dict[str, Any]) -> None:
 
 
 def _queue_in_ppm(source: Source, i: int, queue: Any) -> Any:
-    if not isinstance(queue, dict) or queue.get("quota") is None:
+    if not isinstance(queue, dict):
         return queue
-    path = ("queue-policy", "queues", i, "quota")
-    return {**queue, "quota": _exact(source, path, queue["quota"], convert=_share)}
+    path, found = ("queue-policy", "queues", i), dict(queue)
+    if found.get("quota") is not None:
+        found["quota"] = _exact(source, (*path, "quota"), found["quota"], convert=_share)
+    if isinstance(found.get("model-caps"), dict):
+        found["model-caps"] = {
+            model: _exact(source, (*path, "model-caps", model), share, convert=_share)
+            for model, share in found["model-caps"].items()
+        }
+    return found
 
 
 def _refuse_zero_fragmentation(source: Source, weights: dict[str, Any]) -> None:

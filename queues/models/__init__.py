@@ -2,6 +2,7 @@
 
 from queues.models.job import FINAL_STATUSES, LIVE_STATUSES, ExitClass, Intent, Job, JobEvent, JobStatus
 from queues.models.queue import Queue
+from queues.models.quota import MemberShare, TeamQuota
 from queues.models.submission import IdempotencyKey
 
 __all__ = [
@@ -13,5 +14,7 @@ __all__ = [
     "Job",
     "JobEvent",
     "JobStatus",
+    "MemberShare",
     "Queue",
+    "TeamQuota",
 ]

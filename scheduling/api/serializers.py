@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from queues.models import ExitClass, Intent, JobStatus
+from scheduling.engine.types import CapKind
 from scheduling.estimates import Basis
 from scheduling.models import Phase
 
@@ -229,6 +230,32 @@ class NamedJobSerializer(serializers.Serializer):
     name = serializers.CharField(allow_null=True)
 
 
+class HolderSerializer(serializers.Serializer):
+    """A job that holds part of what a cap allows; the name of one of a foreign team is null."""
+
+    job = serializers.IntegerField()
+    name = serializers.CharField(allow_null=True)
+    milli = serializers.IntegerField()
+
+
+class CapSerializer(serializers.Serializer):
+    """The cap of a queue, the quota of a team or the share of a member that keeps a job waiting, in milli-device (of a
+    model) or milli-core, and the jobs that hold most of it: the first 10 of `holders_total`.
+    """
+
+    kind = serializers.ChoiceField(choices=[kind.value for kind in CapKind])
+    queue = serializers.CharField()
+    team = serializers.CharField(allow_null=True)
+    owner = serializers.CharField(allow_null=True)
+    model = serializers.CharField(allow_null=True)
+    unit = serializers.ChoiceField(choices=["device-milli", "core-milli"])
+    cap_milli = serializers.IntegerField()
+    held_milli = serializers.IntegerField()
+    asked_milli = serializers.IntegerField()
+    holders = HolderSerializer(many=True)
+    holders_total = serializers.IntegerField()
+
+
 class EstimateSerializer(serializers.Serializer):
     """When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node, some of which
     may still wait themselves, served before it. `basis` says where their expected ends are from. With `is_earliest` not
@@ -257,6 +284,7 @@ class ExplainSerializer(serializers.Serializer):
     decision = DecisionSerializer(allow_null=True)
     picture = PictureSerializer(allow_null=True)
     estimate = EstimateSerializer(allow_null=True)
+    cap = CapSerializer(allow_null=True)
 
 
 class DryPlacementSerializer(CandidateSerializer):

@@ -65,6 +65,8 @@ class Trial:
 
     def fits(self, request: Request) -> bool:
         """Whether the job would start with this request; of a single one without a cap the filters know that."""
+        if not self._planner.within_caps(replace(self._job, request=request)):
+            return False
         if not filters.run(self.frame, demand_of(request, self._policy)).passed().any():
             return False
         return not self._of_the_cluster or self.starts(request) is not None

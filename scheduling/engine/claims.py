@@ -9,6 +9,7 @@ import numpy as np
 
 from scheduling.engine import filters
 from scheduling.engine.board import Board
+from scheduling.engine.columns import Interner
 from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.quota import CODES, Cap, Quotas
 from scheduling.engine.shapes import Demand
@@ -31,17 +32,21 @@ FOR_WANT_OF_ROOM: tuple[ReasonCode, ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """A job, the number of its shape, and the caps that bound it before its first replica was taken."""
+    """A job, the number of its shape, and the caps that bound it before its first replica was taken: all but those of
+    its queue when it `borrows`.
+    """
 
     job: PendingJob
     shape: int
     caps: Sequence[Cap] = ()
+    borrows: bool = False
 
     @property
-    def key(self) -> tuple[int, int, tuple[int, int, int] | None]:
+    def key(self) -> tuple[int, int, object]:
         """Jobs with the same key find the same answer: with caps, only those of one owner in one queue."""
         job = self.job
-        return (self.shape, job.replicas, (job.queue, job.team, job.owner) if self.caps else None)
+        owner = (job.queue, job.team, job.owner, self.borrows) if self.caps else None
+        return (self.shape, job.replicas, owner)
 
 
 def open_lines(claim: Claim, board: Board, quotas: Quotas | None) -> Bools | None:
@@ -80,6 +85,15 @@ def missed(claim: Claim, board: Board, quotas: Quotas, room_uw: int | None) -> C
     asked, model = int(costs[nearest]), models[nearest]
     binding = (cap for cap in claim.caps if cap.models is None or cap.models[model])
     return next(cap.miss(asked) for cap in binding if cap.room_milli < asked)
+
+
+def could_fit(claim: Claim, demand: Demand, quotas: Quotas, models: Interner) -> bool:
+    """Whether all caps leave the least that such a job may cost."""
+    if not demand.wants_devices:
+        asked = claim.job.replicas * WHOLE_MILLI * claim.job.request.cores
+        return all(cap.room_milli >= asked for cap in claim.caps)
+    room = quotas.room_by_model(claim.caps)[demand.model_flags(models)]
+    return bool((room >= claim.job.replicas * least_milli(demand)).any())
 
 
 def least_milli(demand: Demand) -> int:

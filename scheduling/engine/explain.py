@@ -21,6 +21,7 @@ from scheduling.engine.shapes import Demand, demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
     WHOLE_MILLI,
+    CapMiss,
     EnginePolicy,
     ExpectedShape,
     FilterCount,
@@ -64,6 +65,7 @@ class Explanation:
     funnel: tuple[FunnelRow, ...]
     near: tuple[NearNode, ...]
     changes: tuple[Change, ...]
+    cap: CapMiss | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def explain(
             for miss in near
         ),
         changes=smallest_changes(planner, policy, job),
+        cap=now.cap,
     )
 
 
@@ -189,7 +192,9 @@ def runnable_here(
             else verdicts[job.request, job.replicas]
         )
     }
-    return tuple(job.job for job in in_service_order(jobs, policy) if job.job in takes)
+    return tuple(
+        job.job for job in in_service_order(jobs, policy) if job.job in takes and anybody.within_caps(job)
+    )
 
 
 def _starts_on(planner: Planner, policy: EnginePolicy, job: PendingJob, device: int) -> bool:

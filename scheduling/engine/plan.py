@@ -11,7 +11,7 @@ from scheduling.engine import filters, reasons, scores
 from scheduling.engine.allocation import Allocation, rest_of
 from scheduling.engine.board import Board, Choice
 from scheduling.engine.boards import BOARD_BYTES, Boards
-from scheduling.engine.claims import Claim, capped_verdicts, missed, open_lines
+from scheduling.engine.claims import Claim, capped_verdicts, could_fit, missed, open_lines
 from scheduling.engine.cpus import CoreChoices, split_loader
 from scheduling.engine.gangs import room_for, together_ppm
 from scheduling.engine.ledger import Ledger, rebased
@@ -131,12 +131,30 @@ class Planner:
                 refused.append(claim)
             else:
                 placed += decisions
+        lent, still = self._lend(refused)
         return Plan(
-            placed=tuple(placed),
-            refused=self._refusals(refused),
+            placed=(*placed, *lent),
+            refused=self._refusals(still),
             considered=len(considered),
             exhausted=len(considered) == len(jobs),
         )
+
+    def _lend(self, refused: Sequence[Claim]) -> tuple[list[Placed], list[Claim]]:
+        """Let jobs of borrowing queues have what all others left, beyond the caps of their queues; what was lent, and
+        all that still wait.
+        """
+        if self._quotas is None or not self._policy.lending:
+            return [], list(refused)
+        lent: list[Placed] = []
+        still: list[Claim] = []
+        for claim in refused:
+            claim = self._claim(claim.job, borrows=self._quotas.lends_to(claim.job.queue))
+            decisions = self._start(claim) if claim.borrows else None
+            if decisions is None:
+                still.append(claim)
+            else:
+                lent += [replace(decision, borrowed=True) for decision in decisions]
+        return lent, still
 
     def serve(self, job: int) -> None:
         """From now on ask for this job only: what is held for it is free, and what that draws already, it may draw
@@ -152,20 +170,21 @@ class Planner:
         if job.replicas > 1 and not self._may_start(job, demand_of(job.request, self._policy)):
             return None
         mark = self._checkpoint()
-        placed = self._all_or_none(self._claim(job))
+        placed = self._all_or_none(self._alone(job))
         self._roll_back(mark)
         return None if placed is None else [decision for decision, _ in placed]
 
     def refusal_of(self, job: PendingJob) -> Refusal:
         """Why it would not."""
-        return self._refusal(self._claim(job))
+        return self._refusal(self._alone(job))
 
     def within_caps(self, job: PendingJob) -> bool:
-        """Whether no cap of its queue, team or owner keeps the job waiting."""
-        claim = self._claim(job)
+        """Whether the caps of its queue, team and owner leave at least what the job books at least."""
+        claim = self._alone(job)
         if self._quotas is None or not claim.caps:
             return True
-        return missed(claim, self.board(claim.shape), self._quotas, self.room_uw()) is None
+        demand = demand_of(job.request, self._policy)
+        return could_fit(claim, demand, self._quotas, self.ledger.state.interned.models)
 
     def room_uw(self) -> int | None:
         """What all nodes together may still draw; None without a cap."""
@@ -185,12 +204,17 @@ class Planner:
         """The up-to-date board of a shape."""
         return self.boards.of(shape, demand_of(self._shapes.requests[shape], self._policy))
 
-    def _claim(self, job: PendingJob) -> Claim:
+    def _claim(self, job: PendingJob, *, borrows: bool = False) -> Claim:
         shape = self._shapes.number(job.request)
         if self._quotas is None:
             return Claim(job, shape)
         cores = not demand_of(job.request, self._policy).wants_devices
-        return Claim(job, shape, self._quotas.caps_of(job, cores=cores))
+        return Claim(job, shape, self._quotas.caps_of(job, cores=cores, borrows=borrows), borrows)
+
+    def _alone(self, job: PendingJob) -> Claim:
+        """The claim of a job that nobody is before: it may borrow at once where its queue does."""
+        lends = self._quotas is not None and self._policy.lending
+        return self._claim(job, borrows=lends and self._quotas.lends_to(job.queue))  # type: ignore[union-attr]
 
     def _start(self, claim: Claim) -> list[Placed] | None:
         """Every replica's place, or None. A job with holds gets them back for this and keeps what it left of them;
@@ -331,7 +355,7 @@ class Planner:
         found = []
         for earlier in refused:
             # A queue that was empty then may hold something by now, and with it have caps.
-            claim = earlier if self._quotas is None else self._claim(earlier.job)
+            claim = earlier if self._quotas is None else self._claim(earlier.job, borrows=earlier.borrows)
             if claim.key not in known:
                 known[claim.key] = self._refusal(claim)
             found.append(replace(known[claim.key], job=claim.job.job))

@@ -95,6 +95,7 @@ class _QueueCaps:
     teams: dict[int, list[Cap]]
     members: dict[tuple[int, int], list[Cap]]
     held: dict[bool, int]
+    borrows: bool
 
 
 class Quotas:
@@ -105,15 +106,20 @@ class Quotas:
         self._queues = self._build(capacity_of(state), policy.queues)
         self._journal: list[tuple[list[Cap], _QueueCaps, bool, int]] = []
 
-    def caps_of(self, job: PendingJob, *, cores: bool) -> list[Cap]:
-        """The caps that bind this job. A queue that holds nothing of the kind may always start one job, whatever its
-        own caps are: rounding locks nobody out.
+    def lends_to(self, queue: int) -> bool:
+        """Whether jobs of this queue may borrow what is idle."""
+        found = self._queues.get(queue)
+        return found is not None and found.borrows
+
+    def caps_of(self, job: PendingJob, *, cores: bool, borrows: bool = False) -> list[Cap]:
+        """The caps that bind this job, all but its queue's own when it borrows. A queue that holds nothing of the kind
+        may always start one job, whatever its own caps are: rounding locks nobody out.
         """
         queue = self._queues.get(job.queue)
         if queue is None:
             return []
         own = queue.cores if cores else queue.devices
-        found = list(own) if queue.held[cores] > 0 else []
+        found = list(own) if queue.held[cores] > 0 and not (borrows and queue.borrows) else []
         if not cores:
             found += queue.teams.get(job.team, ())
             found += queue.members.get((job.team, job.owner), ())
@@ -177,7 +183,8 @@ class Quotas:
             ]
             teams, members = self._team_caps(queue)
             held = {False: queue.devices_booked_milli, True: queue.cores_booked_milli}
-            found[key] = _QueueCaps(own, of_cores, teams, members, held)
+            borrows = queue.borrow and queue.preemptable
+            found[key] = _QueueCaps(own, of_cores, teams, members, held, borrows)
         return found
 
     def _team_caps(self, queue: QueueInfo) -> tuple[dict[int, list[Cap]], dict[tuple[int, int], list[Cap]]]:

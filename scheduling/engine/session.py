@@ -52,7 +52,10 @@ class PlanningSession:
     def _planner_for(self, state: ClusterState, policy: EnginePolicy, shapes: Sequence[Expected]) -> Planner:
         """The last planner if it can go on with this state, else a new one; nobody's until its plan is made."""
         # What queues may hold and do hold changes all the time, and nothing that is kept depends on it.
-        key: _Key = (replace(policy, queues=()), tuple((shape.demand, shape.weight) for shape in shapes))
+        key: _Key = (
+            replace(policy, queues=(), lending=True),
+            tuple((shape.demand, shape.weight) for shape in shapes),
+        )
         planner, self._planner = self._planner, None
         fits = planner is not None and key == self._key and planner.shapes_known < _SHAPES_AT_MOST
         if planner is None or not fits or not planner.rebase(state, policy):

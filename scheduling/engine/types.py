@@ -255,7 +255,8 @@ class ExpectedShape:
 @dataclass(frozen=True, slots=True)
 class EnginePolicy:
     """The part of the policy document that `plan()` reads. `precheck_num/precheck_den` is the factor of the memory
-    pre-check (6/5 = 1.2). Without `capped` the caps of queues, teams and members hold nothing back.
+    pre-check (6/5 = 1.2). Without `capped` the caps of queues, teams and members hold nothing back; without `lending`
+    nothing is borrowed.
     """
 
     weights_ppm: dict[Term, int]
@@ -267,6 +268,7 @@ class EnginePolicy:
     power_cap_mw: int | None = None
     valley: tuple[Window, ...] = ()
     capped: bool = False
+    lending: bool = True
 
     def __post_init__(self) -> None:
         _POLICY.check(self)
@@ -363,7 +365,7 @@ class Refusal:
 @dataclass(frozen=True, slots=True)
 class Placed:
     """One decision: where a job goes and why. `loader_cpus` is a subset of `cpus` kept for data loaders. `candidates`
-    counts nodes that passed all filters.
+    counts nodes that passed all filters. `borrowed`: beyond the cap of its queue, to be given back on demand.
     """
 
     job: int
@@ -379,6 +381,7 @@ class Placed:
     candidates: int
     counts: tuple[FilterCount, ...]
     replica: int = 0
+    borrowed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ class Placement(models.Model):
 
     `fence` is the time of assignment in Unix milliseconds: with the id it names one assignment for ever,
     also when a restored backup hands out the same id again; answers of the agent with another fence
-    change nothing. `log_bytes` is what is stored, `log_total_bytes` what the agent says the ended attempt
-    wrote.
+    change nothing. `borrowed` holds capacity beyond the cap of its queue. `log_bytes` is what is stored,
+    `log_total_bytes` what the agent says the ended attempt wrote.
     """
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="placements")
@@ -47,6 +47,7 @@ class Placement(models.Model):
     read_bandwidth_mib_s = models.BigIntegerField(default=0)
     cpus = models.JSONField(default=list)
     loader_cpus = models.JSONField(default=list)
+    borrowed = models.BooleanField(default=False)
     stop_reason = models.CharField(max_length=50, blank=True)
     assigned_at = models.DateTimeField(default=clock.now)
     preparing_at = models.DateTimeField(null=True)

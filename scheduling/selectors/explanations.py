@@ -32,6 +32,7 @@ from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.pauses import stopped_queues
 from scheduling.requests import pending_job
 from scheduling.selectors.bookings import named_jobs
+from scheduling.selectors.caps import cap_view, sentence_of
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.live import Live, live_view, node_names
 from scheduling.sheets import decode_placed, decode_refusal
@@ -55,6 +56,7 @@ EMPTY: Mapping[str, Any] = {
     "decision": None,
     "picture": None,
     "estimate": None,
+    "cap": None,
 }
 PICTURED = frozenset({ReasonCode.DEVICE_MEMORY_PIECE, ReasonCode.DEVICE_MEMORY_TOTAL, ReasonCode.FOREIGN_USE})
 # Changes outside of `resources`, with the value that they set.
@@ -104,12 +106,13 @@ def explain_refusal(
         "changes": [_change(one, spec, names[one.node]) for one in found.changes],
         "picture": _picture(live, found, job.request),
         "estimate": _estimate(live, found, job, user),
+        "cap": None if found.cap is None else cap_view(found.cap, user),
     }
 
 
 def _estimate(live: Live, found: Explanation, job: PendingJob, user: User) -> dict[str, Any] | None:
-    """When it could start; there is nothing to wait for where it fits now."""
-    if found.code is None:
+    """When it could start; there is nothing to wait for where it fits now, and no end says when a cap will let it."""
+    if found.code is None or found.cap is not None:
         return None
     view = estimate_view(live.state, job, live.policy.engine, now_ms=live.now_ms, pending=live.pending)
     return view and {**view, "after_jobs": named_jobs(view["after_jobs"], user)}
@@ -123,6 +126,8 @@ def _names(live: Live, found: Explanation) -> dict[int, str]:
 def _sentence(found: Explanation, request: Request, names: Mapping[int, str]) -> Sentence:
     if found.code is None:
         return plain_sentence("fits-now")
+    if found.cap is not None:
+        return sentence_of(found.cap)
     near = tuple(near.miss for near in found.near)
     return reason_sentence(Refusal(found.job, found.code, found.nodes, (), near), request, names)
 

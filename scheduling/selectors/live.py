@@ -33,7 +33,7 @@ class Live:
 def live_view(*, pending: bool = True) -> Live:
     """The present state, for this caller to think about as long as it takes."""
     now_ms = clock.now_ms()
-    policy = current_policy()
+    policy = current_policy(capped=pending)
     jobs = tuple(job for job, _shape in load_pending(_SERVER.requests)) if pending else ()
     state = _SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=policy.refresh_ms)
     return Live(state, policy, jobs, now_ms, stopped_queues() if pending else {})

@@ -37,8 +37,15 @@ RELEVANT = {
 }
 
 
-def key(spec: JobSpec = SPEC, *, queue: int = 1, team: int = 1, avoidance: Avoidance | None = None) -> str:
-    return shape_key(spec, queue=queue, team=team, avoidance=avoidance or Avoidance())
+def key(
+    spec: JobSpec = SPEC,
+    *,
+    queue: int = 1,
+    team: int = 1,
+    owner: int = 1,
+    avoidance: Avoidance | None = None,
+) -> str:
+    return shape_key(spec, queue=queue, team=team, owner=owner, avoidance=avoidance or Avoidance())
 
 
 def test_every_field_was_thought_of():

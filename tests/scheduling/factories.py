@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import msgspec
+
 from agent.protocol import ExitReason, TaskPhase, TaskState
 from controlplane.accounts.models import Membership, Role, Team, TeamRole, User
 from controlplane.base.locks import CYCLE_LEASE, LeaseToken, take_lease
@@ -41,8 +43,15 @@ def make_user(
     return user
 
 
-def make_queues() -> None:
-    sync_queues(ActivePolicy(1, read_document("scheduler: {}")))
+def make_queues(*, capped: bool = False) -> None:
+    """The three queues of the defaults; without their caps unless a test is about them."""
+    document = read_document("scheduler: {}")
+    if not capped:
+        policy = document.queue_policy
+        queues = tuple(msgspec.structs.replace(queue, quota_ppm=None) for queue in policy.queues)
+        policy = msgspec.structs.replace(policy, queues=queues)
+        document = msgspec.structs.replace(document, queue_policy=policy)
+    sync_queues(ActivePolicy(1, document))
 
 
 def facts(*, cores: int, reserved: tuple[int, ...] = ()) -> dict[str, Any]:

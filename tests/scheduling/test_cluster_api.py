@@ -157,6 +157,7 @@ def test_figures_of_a_day_do_not_read_the_jobs_of_a_year(api, user):
 
 
 def test_queues_show_their_share(api, user):
+    make.make_queues(capped=True)
     cluster()
     make.make_job(user, resources={"devices": 1, "cores": 2})
     make.run_cycle()
