@@ -37,8 +37,7 @@ from agent.protocol import (
     Vendor,
 )
 from agent.vendors import PROBES
-from agent.vendors.base import Probe, Readout, with_vendor
-from agent.vendors.findings import SEVERITY
+from agent.vendors.base import SEVERITY, Probe, Readout, with_vendor
 from agent.vendors.worker import Answer
 
 logger = logging.getLogger("headrace.agent.collect")

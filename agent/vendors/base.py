@@ -24,9 +24,12 @@ from agent.protocol import (
 
 MOST_MEMORY_MIB = 16 << 20
 MOST_POWER_W = 20_000
+MOST_ERRORS = 1 << 50
 EVIDENCE_CHARS = 500
 NO_INDEX = -1  # of a device known by its bus id only
 CPU = "cpu"  # what the host's own processors are called beside the vendors
+# Worse is more.
+SEVERITY = {CheckResult.OK: 0, CheckResult.UNKNOWN: 1, CheckResult.FAILED: 2, CheckResult.FATAL: 3}
 _NUMBER = re.compile(r"^([-+]?\d{1,15}(?:\.\d+)?)\s*[%A-Za-z/]*$")
 _SIZE = re.compile(r"^(\d{1,15}(?:\.\d+)?)\s*([KMGT]i?B|M|B|)$", re.IGNORECASE)
 _MIB_OF = dict.fromkeys(("", "m", "mib", "mb"), 1.0) | {
@@ -150,7 +153,7 @@ def to_int(text: str | None, *, low: int, high: int) -> int | None:
     return None if value is None else round(value)
 
 
-def as_text(value: str | bytes | None) -> str | None:
+def from_library(value: str | bytes | None) -> str | None:
     """A library's string without padding; None for an empty one."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     return text.strip("\0 ") or None if text else None

@@ -8,12 +8,11 @@ from dataclasses import replace
 import msgspec
 
 from agent.protocol import CheckResult, Partition, Vendor
-from agent.vendors.base import Process, plain, to_int
+from agent.vendors.base import MOST_ERRORS, Process, plain, to_int
 from agent.vendors.command import CommandProbe, Tool
 from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken
 from agent.vendors.findings import (
     COMMON_RULES,
-    MOST_ERRORS,
     Capture,
     Finding,
     Table,
@@ -21,6 +20,7 @@ from agent.vendors.findings import (
     merge,
     mib,
     rule,
+    uncorrectable_errors,
     with_processes,
 )
 from agent.vendors.matrix import looks_like_matrix, read_matrix
@@ -58,7 +58,6 @@ _BLOCK = re.compile(r"^\s{0,2}Card\s+(\d{1,4})\s*:?\s*$", re.IGNORECASE)
 _FIRST = re.compile(r"^(\d{1,4})\s+(\S+)\s+(\S.*?)(?:\s+(v[\d.]+|N/A))?$")
 _HEAT = re.compile(r"(?:^|\s)(-?[\d.]+|N/A)\s*C\b")
 _POWER = re.compile(r"(\S+(?: W)?)\s*/\s*(\S+(?: W)?)\s*$")
-_ECC_KEYS = ("uncorrect", "double bit", "two bit", "dbe", "multiple bit")
 
 
 def collect(captured: str) -> Capture:
@@ -144,7 +143,7 @@ def _from_info(index: int, entries: list[Entry]) -> Finding:
         power=value_of(own, "power/usage"),
         power_limit=value_of(own, "power/cap"),
         numa_node=value_of(own, "numa node id", "numa node", "numa"),
-        uncorrectable=_uncorrectable(own),
+        uncorrectable=uncorrectable_errors(own),
         states=tuple((entry.key, entry.value) for entry in states if known(entry.value)),
         complaints=spoken(own),
         processes=_processes(entries),
@@ -174,16 +173,6 @@ def _bus_id(entries: list[Entry]) -> str | None:
     if None in parts[1:]:
         return value_of(entries, "pci/bus id", "bus-id", "bus id")
     return "{}:{}:{}.{}".format(parts[0] or "0", *parts[1:])
-
-
-def _uncorrectable(entries: list[Entry]) -> int | None:
-    counts = [
-        count
-        for entry in entries
-        if "ecc" in entry.key and any(word in entry.key for word in _ECC_KEYS)
-        if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
-    ]
-    return sum(counts) if counts else None
 
 
 class CambriconProbe(CommandProbe):

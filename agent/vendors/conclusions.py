@@ -12,13 +12,14 @@ from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Notice
 from agent.vendors.base import (
     EVIDENCE_CHARS,
     MOST_POWER_W,
+    SEVERITY,
     Reading,
     Readout,
     device_name,
     to_int,
     to_number,
 )
-from agent.vendors.findings import SEVERITY, Capture, Finding, Rule, Table, known, mib
+from agent.vendors.findings import Capture, Finding, Rule, Table, known, mib
 
 _MASKED = re.compile(r"[x*#?]{3,}|\.{3}|redacted|masked|hidden|removed", re.IGNORECASE)
 _NUMBER_LIKE = re.compile(r"^[-+]?[\d.]+(e[-+]?\d+)?\s*[%°℃A-Za-z/]{0,6}$")

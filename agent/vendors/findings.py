@@ -13,19 +13,16 @@ from agent.protocol import (
     Partition,
     normal_pci,
 )
-from agent.vendors.base import (
-    NO_INDEX,
-    Process,
-    to_mib,
-)
-from agent.vendors.tables import ProcessRow
+from agent.vendors.base import MOST_ERRORS, NO_INDEX, SEVERITY, Process, to_int, to_mib
+from agent.vendors.tables import Entry, ProcessRow
 
-MOST_ERRORS = 1 << 50
 _ABSENT = re.compile(
     r"^([-/.*\s]*|\[?n/?a\]?\b.*|\[?(not supported|unknown|insufficient permissions)\]?|none|null|nan|undefined)$",
     re.IGNORECASE,
 )
-SEVERITY = {CheckResult.OK: 0, CheckResult.UNKNOWN: 1, CheckResult.FAILED: 2, CheckResult.FATAL: 3}
+
+
+_UNCORRECTABLE = re.compile(r"uncorrect|(?:double|two|multiple) bit|\bdbe\b")
 
 
 @dataclass(frozen=True)
@@ -186,3 +183,20 @@ def mib(text: str | None, *, unit: str = "MiB") -> int | None:
     """A size in MiB; a bare number is in `unit`. 0 is a size."""
     clean = (text or "").strip()
     return to_mib(f"{clean} {unit}" if re.fullmatch(r"[\d.]+", clean) else clean)
+
+
+def first_told(*texts: str | None) -> str | None:
+    """The first of these that says something; else the first way in which one says that it does not."""
+    given = [text for text in texts if text]
+    return next((text for text in given if known(text)), given[0] if given else None)
+
+
+def uncorrectable_errors(entries: Iterable[Entry], *, within: str = "ecc") -> int | None:
+    """All counts of uncorrectable memory errors in a list, below a heading with these letters."""
+    counts = [
+        count
+        for entry in entries
+        if within in entry.key and _UNCORRECTABLE.search(entry.key)
+        if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
+    ]
+    return sum(counts) if counts else None

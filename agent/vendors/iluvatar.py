@@ -13,13 +13,13 @@ from agent.vendors.complaints import add_complaints, loose_lines, nothing_found,
 from agent.vendors.documents import entries_of_element, read_elements
 from agent.vendors.findings import (
     COMMON_RULES,
-    MOST_ERRORS,
     Capture,
     Finding,
     Table,
     known,
     merge,
     rule,
+    uncorrectable_errors,
     with_processes,
 )
 from agent.vendors.matrix import is_matrix_row, looks_like_matrix, read_matrix
@@ -185,23 +185,13 @@ def _from_entries(order: int, entries: list[Entry], bus_id: str | None) -> Findi
         ecc={"enabled": True, "disabled": False}.get(
             (value_of(own, "ecc mode/current", "ecc mode/current ecc") or "").lower()
         ),
-        uncorrectable=_uncorrectable(own),
+        uncorrectable=uncorrectable_errors(own, within="ecc errors"),
         numa_node=value_of(own, "numa node", "numa node id"),
         complaints=spoken(own),
     )
 
 
 _POWER_BLOCKS = ("power readings", "gpu power readings")
-
-
-def _uncorrectable(entries: list[Entry]) -> int | None:
-    counts = [
-        count
-        for entry in entries
-        if "ecc errors" in entry.key and ("uncorrect" in entry.key or "double bit" in entry.key)
-        if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
-    ]
-    return sum(counts) if counts else None
 
 
 def _read_csv(clean: str) -> Capture:

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 from agent.notices import notice
 from agent.protocol import CheckResult, Vendor
-from agent.vendors.base import plain, to_int
+from agent.vendors.base import plain
 from agent.vendors.command import CommandProbe, Tool
 from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken
 from agent.vendors.findings import (
     COMMON_RULES,
-    MOST_ERRORS,
     Capture,
     Finding,
     Table,
     known,
     merge,
     rule,
+    uncorrectable_errors,
     with_processes,
 )
 from agent.vendors.matrix import looks_like_matrix, read_matrix
@@ -133,20 +133,10 @@ def _from_block(match: re.Match[str], entries: list[Entry]) -> Finding:
         utilization=value_of(entries, "utilization/gpu", "gpu util", "gpu"),
         temperature=next((entry.value for entry in entries if entry.path[-1].startswith("hotspot")), None),
         power=value_of(entries, "power/total", "board power/total", "total"),
-        uncorrectable=_uncorrectable(entries),
+        uncorrectable=uncorrectable_errors(entries, within=""),
         states=(("state", state),) if state else (),
         complaints=spoken(entries),
     )
-
-
-def _uncorrectable(entries: list[Entry]) -> int | None:
-    counts = [
-        count
-        for entry in entries
-        if "uncorrect" in entry.path[-1] or "double bit" in entry.path[-1]
-        if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
-    ]
-    return sum(counts) if counts else None
 
 
 class MetaxProbe(CommandProbe):

@@ -15,13 +15,13 @@ from agent.vendors.complaints import add_complaints, loose_lines, nothing_found,
 from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
 from agent.vendors.findings import (
     COMMON_RULES,
-    MOST_ERRORS,
     Capture,
     Finding,
     Table,
     known,
     merge,
     rule,
+    uncorrectable_errors,
     with_processes,
 )
 from agent.vendors.matrix import looks_like_matrix, read_matrix
@@ -160,20 +160,10 @@ def _from_entries(order: int, entries: list[Entry], number: str | None, bus_id: 
         ecc={"enabled": True, "on": True, "disabled": False, "off": False}.get(
             (value_of(own, "ecc mode/current") or "").lower()
         ),
-        uncorrectable=_uncorrectable(own),
+        uncorrectable=uncorrectable_errors(own),
         complaints=spoken(own),
     )
     return Capture((finding,), None, (), tuple(_degraded(str(place), f"{width[0]}({width[1]})")))
-
-
-def _uncorrectable(entries: list[Entry]) -> int | None:
-    counts = [
-        count
-        for entry in entries
-        if "ecc" in entry.key and ("uncorrect" in entry.key or "double bit" in entry.key)
-        if (count := to_int(entry.value, low=0, high=MOST_ERRORS)) is not None
-    ]
-    return sum(counts) if counts else None
 
 
 class MthreadsProbe(CommandProbe):

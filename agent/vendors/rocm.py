@@ -13,7 +13,7 @@ from agent.protocol import Link, Partition
 from agent.vendors.base import EVIDENCE_CHARS, to_int, to_number
 from agent.vendors.complaints import UNSUPPORTED, loose_lines
 from agent.vendors.documents import as_text
-from agent.vendors.findings import Capture, Finding, Table, known
+from agent.vendors.findings import Capture, Finding, Table, first_told, known
 
 _CARD = re.compile(r"^card(\d{1,4})$", re.IGNORECASE)
 LINE = re.compile(r"^\s*(?:GPU|DCU|HCU)\[(\d{1,4})\]\s*:\s*(.*?)\s*:(?:\s+(.*)|)$")
@@ -240,11 +240,11 @@ def _finding(index: int, keys: Mapping[str, str]) -> Finding:
         model=_model(keys),
         memory_total=memory.get(False),
         memory_used=memory.get(True),
-        memory_share=_first(keys, _SHARE) if True not in memory else None,
-        utilization=_first(keys, _USE),
+        memory_share=_told(keys, _SHARE) if True not in memory else None,
+        utilization=_told(keys, _USE),
         temperature=_heat(keys),
-        power=_first(keys, _POWER),
-        power_limit=_first(keys, ("max graphics package power (w)", "power cap (w)")),
+        power=_told(keys, _POWER),
+        power_limit=_told(keys, ("max graphics package power (w)", "power cap (w)")),
         numa_node=None
         if affinity is not None and not 0 <= affinity < MOST_NODES
         else keys.get("(topology) numa node"),
@@ -254,21 +254,20 @@ def _finding(index: int, keys: Mapping[str, str]) -> Finding:
     )
 
 
-def _first(keys: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    told = [keys[name] for name in names if keys.get(name)]
-    return next((value for value in told if known(value)), told[0] if told else None)
+def _told(keys: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return first_told(*(keys.get(name) for name in names))
 
 
 def _heat(keys: Mapping[str, str]) -> str | None:
     names = tuple(f"temperature ({sensor}) (c)" for sensor in _HEAT)
-    found = _first(keys, (*names, *_METRIC_HEAT, "temperature (sensor #1)", "temperature"))
+    found = _told(keys, (*names, *_METRIC_HEAT, "temperature (sensor #1)", "temperature"))
     return found.rstrip("cC") if found else None
 
 
 def _model(keys: Mapping[str, str]) -> str | None:
     """The first name that is no number; where the tool knows none, the PCI device id."""
     names = [keys[name] for name in _MODEL if known(keys.get(name))]
-    return next((name for name in names if not name.lower().startswith("0x")), _first(keys, _PCI_ID))
+    return next((name for name in names if not name.lower().startswith("0x")), _told(keys, _PCI_ID))
 
 
 def _unique_id(text: str | None) -> str | None:

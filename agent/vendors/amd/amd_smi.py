@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from agent.protocol import Link, Partition
-from agent.vendors.base import Process, to_int
+from agent.vendors.base import MOST_ERRORS, Process, to_int
 from agent.vendors.documents import as_text, dig, entries_of
-from agent.vendors.findings import MOST_ERRORS, Capture, Finding, known, mib
+from agent.vendors.findings import Capture, Finding, first_told, known, mib
 from agent.vendors.tables import read_entries as read_list_entries
 from agent.vendors.tables import split_blocks
 
@@ -179,8 +179,7 @@ def _driver(entry: dict[str, Any]) -> str | None:
 
 
 def _first(*values: Any) -> str | None:
-    told = [text for value in values if (text := as_text(value))]
-    return next((text for text in told if known(text)), told[0] if told else None)
+    return first_told(*(as_text(value) for value in values))
 
 
 def _megabytes(*values: Any) -> str | None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from agent.protocol import Partition
-from agent.vendors.base import to_int
-from agent.vendors.findings import MOST_ERRORS, Capture, Finding, known, merge
+from agent.vendors.base import MOST_ERRORS, to_int
+from agent.vendors.findings import Capture, Finding, first_told, known, merge
 from agent.vendors.tables import split_pair
 
 _HEAD = re.compile(r"^\s*(?:TIMESTAMP\s+)?GPU(?:\s+[A-Z][A-Z0-9_%]*)+\s*$")
@@ -55,8 +55,8 @@ def _row(line: str, columns: list[str]) -> Finding | None:
         memory_used=used,
         memory_total=total,
         memory_share=found.get("VRAM%"),
-        utilization=_first(found, "GFX%", "GFX_UTIL"),
-        temperature=_first(found, "GPU_T", "GPU_TEMP"),
+        utilization=first_told(found.get("GFX%"), found.get("GFX_UTIL")),
+        temperature=first_told(found.get("GPU_T"), found.get("GPU_TEMP")),
         power=power,
         power_limit=found.get("PWR_CAP", cap),
         uncorrectable=errors,
@@ -74,7 +74,3 @@ def _memory(cells: Mapping[str, str]) -> tuple[str | None, str | None]:
 
 def _pair(cell: str | None) -> tuple[str | None, str | None]:
     return split_pair(cell) if known(cell) else (None, None)
-
-
-def _first(cells: Mapping[str, str], *names: str) -> str | None:
-    return next((cells[name] for name in names if name in cells), None)

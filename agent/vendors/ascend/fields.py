@@ -12,9 +12,17 @@ from agent.protocol import normal_pci
 from agent.vendors.ascend.chips import Chip, Findings
 from agent.vendors.ascend.states import Verdict, judge_health, judge_value, worse
 from agent.vendors.ascend.table import HOTTEST_C, MOST_BOARD_W, TOOL
-from agent.vendors.base import EVIDENCE_CHARS, MOST_MEMORY_MIB, NO_INDEX, Process, to_int, to_number
+from agent.vendors.base import (
+    EVIDENCE_CHARS,
+    MOST_ERRORS,
+    MOST_MEMORY_MIB,
+    NO_INDEX,
+    Process,
+    to_int,
+    to_number,
+)
+from agent.vendors.findings import known
 
-MOST_ERRORS = 1 << 32
 CONTROLLERS = frozenset({"mcu", "3559"})
 TEMPERATURES = ("temperature", "npu temperature")
 POWERS = ("npu real-time power", "power dissipation", "rated power dissipation", "power", "npu power")
@@ -82,7 +90,7 @@ def parse_fields(captured: str) -> Findings:
     missing = total - len(listed) if total is not None and not chips else 0
     return Findings(
         chips=tuple(_once_a_board(chips)) or listed,
-        driver_version=_known(board.get("software version")),
+        driver_version=known(board.get("software version")),
         warnings=(notice("devices-missing", missing=missing, attached=total, tool=TOOL),)
         if missing > 0
         else (),
@@ -151,7 +159,7 @@ def _chip(block: _Block) -> Chip:
     values = block.values
     number = block.npu if block.npu is not None and block.npu < 1 << 16 else None
     chip = parse_count(values.get("chip id", "")) or 0
-    name = _known(values.get("npu name", values.get("chip name")))
+    name = known(values.get("npu name", values.get("chip name")))
     capacity = _first(values, CAPACITIES, MOST_MEMORY_MIB, low=1)
     return Chip(
         npu=NO_INDEX if number is None else number,
@@ -212,7 +220,7 @@ def _verdict(values: Mapping[str, str]) -> Verdict | None:
     if word is None:
         return _trouble(values)
     result, code, evidence = judge_health(word)
-    details = [_known(values.get(key)) for key in ("error code", "error information")]
+    details = [known(values.get(key)) for key in ("error code", "error information")]
     said = result, code, " ".join(filter(None, [evidence, *details]))[:EVIDENCE_CHARS]
     return worse(said, _trouble(values))
 
@@ -247,8 +255,3 @@ def _once_a_board(chips: Iterable[Chip]) -> list[Chip]:
         place = chip.npu, chip.chip
         found[place] = chip.over(found[place]) if place in found else replace(chip)
     return list(found.values())
-
-
-def _known(text: str | None) -> str | None:
-    clean = (text or "").strip()
-    return None if clean.upper() in ("", "NA", "N/A", "-") else clean

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from agent.protocol import CheckResult
-from agent.vendors.base import EVIDENCE_CHARS
+from agent.vendors.base import EVIDENCE_CHARS, SEVERITY
 from agent.vendors.complaints import ANOTHER_HOST
 
 OK, UNKNOWN, FAILED, FATAL = CheckResult.OK, CheckResult.UNKNOWN, CheckResult.FAILED, CheckResult.FATAL
@@ -27,7 +27,6 @@ HEALTH: Mapping[str, tuple[CheckResult, str]] = {
     "offline": (FATAL, "lost"),
     "lost": (FATAL, "lost"),
 }
-SEVERITY: Mapping[CheckResult, int] = {OK: 0, UNKNOWN: 1, FAILED: 2, FATAL: 3}
 _ERROR = re.compile(
     r"fail|error|denied|can(?:no|')t\b|unable|not found|not exist|no such|time[d -]*out|refused|\blost\b|dropped"
     r"|offline",

@@ -11,6 +11,7 @@ import msgspec
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Partition, Vendor, normal_pci
 from agent.vendors.base import (
     EVIDENCE_CHARS,
+    MOST_ERRORS,
     MOST_POWER_W,
     Port,
     Process,
@@ -22,7 +23,6 @@ from agent.vendors.base import (
 )
 from agent.vendors.nvidia import states
 
-MOST_ERRORS = 1 << 50
 MOST_INDEX = 4096
 UNIFIED_MEMORY = re.compile(r"\bGB10\b|\bThor\b|\bOrin\b|\bXavier\b")
 _ABSENT = re.compile(

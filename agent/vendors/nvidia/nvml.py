@@ -12,7 +12,7 @@ import pynvml
 
 from agent.notices import notice
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Link, Vendor
-from agent.vendors.base import Reading, Readout, as_text, device_name
+from agent.vendors.base import Reading, Readout, device_name, from_library
 from agent.vendors.nvidia.nvml_links import read_links, read_ports
 from agent.vendors.nvidia.nvml_reading import take_reading
 
@@ -90,7 +90,7 @@ class Nvml:
         except Exception as error:
             raise Unavailable(f"NVML: {error}") from error
         try:
-            driver = as_text(library.nvmlSystemGetDriverVersion())
+            driver = from_library(library.nvmlSystemGetDriverVersion())
             count = int(library.nvmlDeviceGetCount())
             return self._read_devices(count, driver)
         except library.NVMLError as error:

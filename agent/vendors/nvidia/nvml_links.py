@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from agent.protocol import Link, normal_pci
-from agent.vendors.base import Port, as_text
+from agent.vendors.base import Port, from_library
 
 MOST_NVLINKS = 18
 ANCESTORS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
@@ -60,7 +60,7 @@ def _nvlinks(
             if not device.maybe("nvmlDeviceGetNvLinkState", link):
                 continue
             remote = device.maybe("nvmlDeviceGetNvLinkRemotePciInfo", link)
-            other = place.get(normal_pci(as_text(getattr(remote, "busId", None))) or "")
+            other = place.get(normal_pci(from_library(getattr(remote, "busId", None))) or "")
             if other is not None and number < other:
                 lanes[number, other] = lanes.get((number, other), 0) + 1
             elif other is None and device.maybe("nvmlDeviceGetNvLinkRemoteDeviceType", link) == SWITCH:

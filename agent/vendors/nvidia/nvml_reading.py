@@ -12,8 +12,8 @@ from agent.vendors.base import (
     MOST_POWER_W,
     Process,
     Reading,
-    as_text,
     device_name,
+    from_library,
     in_range,
 )
 from agent.vendors.nvidia import states
@@ -108,9 +108,9 @@ def _facts(device: Asked, memory: Any, driver: str | None) -> DeviceFacts:
     return DeviceFacts(
         vendor=Vendor.NVIDIA,
         index=device.index,
-        uuid=as_text(device.ask("nvmlDeviceGetUUID")),
-        pci_bus_id=normal_pci(as_text(getattr(pci, "busId", None))),
-        model=as_text(device.ask("nvmlDeviceGetName")),
+        uuid=from_library(device.ask("nvmlDeviceGetUUID")),
+        pci_bus_id=normal_pci(from_library(getattr(pci, "busId", None))),
+        model=from_library(device.ask("nvmlDeviceGetName")),
         memory_total_mib=mib(getattr(memory, "total", None)) or None,
         memory_reserved_mib=mib(getattr(memory, "reserved", None)),
         compute_units=_multiprocessors(device),
@@ -222,8 +222,8 @@ def _partition(device: Asked, model: str | None, handle: Any, most: int) -> Part
         total = in_range(attributes.memorySizeMB, low=1, high=MOST_MEMORY_MIB)
     return make_partition(
         model=model,
-        name=find_profile(as_text(device.maybe("nvmlDeviceGetName", of=handle))),
-        uuid=as_text(device.maybe("nvmlDeviceGetUUID", of=handle)),
+        name=find_profile(from_library(device.maybe("nvmlDeviceGetName", of=handle))),
+        uuid=from_library(device.maybe("nvmlDeviceGetUUID", of=handle)),
         total_mib=total,
         used_mib=mib(getattr(memory, "used", None)),
         instance=in_range(device.maybe("nvmlDeviceGetGpuInstanceId", of=handle), low=0, high=1 << 16),

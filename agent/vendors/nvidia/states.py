@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from agent.protocol import Check, CheckResult
-from agent.vendors.base import EVIDENCE_CHARS
+from agent.vendors.base import EVIDENCE_CHARS, SEVERITY
 
 FATAL, FAILED, UNKNOWN = CheckResult.FATAL, CheckResult.FAILED, CheckResult.UNKNOWN
 NOT_SAID = "not-said"
@@ -41,7 +41,6 @@ CODES: dict[str, CheckResult] = {
     "fabric-not-ready": UNKNOWN,
 }
 WAITING = frozenset({"row-remap-pending", "page-retirement-pending"})
-_SEVERITY = {CheckResult.OK: 0, UNKNOWN: 1, FAILED: 2, FATAL: 3}
 
 
 @lru_cache(maxsize=4096)
@@ -64,7 +63,7 @@ def severity(check: Check) -> int:
     """Worse is more; a source that says nothing of health weighs less than one that says well."""
     if check.result is UNKNOWN and check.code == NOT_SAID:
         return -1
-    return _SEVERITY[check.result]
+    return SEVERITY[check.result]
 
 
 def is_broken(check: Check) -> bool:
