@@ -198,7 +198,7 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     "queue-paused": _("Its queue is paused; none of its jobs are started."),
     "fits-now": _("There is room now: the job starts when the scheduler looks next."),
     "caps-not-enforced": _(
-        "Quotas are shown but do not hold jobs back yet: another quota changes no decision."
+        "This recording is from before quotas held jobs back: another quota changes no decision in it."
     ),
     "planned-paused": _("The cluster is paused: no job is placed in either plan."),
     "planned-queues-paused": _("These queues are paused, and none of their jobs are placed: %(queues)s."),

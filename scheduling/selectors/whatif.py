@@ -84,7 +84,7 @@ def what_if(recording: int | None, raw_edits: object, user: User) -> dict[str, A
 def _notes(edits: Sequence[Edit], start: _Start) -> list[dict[str, Any]]:
     """What the answer cannot say, and the pauses under which it was made."""
     notes = []
-    if any(isinstance(edit, ChangeQuota) for edit in edits):
+    if any(isinstance(edit, ChangeQuota) for edit in edits) and not start.situation.policy.capped:
         notes.append(plain_sentence("caps-not-enforced"))
     if Stop.CLUSTER in start.stopped.values():
         notes.append(plain_sentence("planned-paused"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 from rest_framework.test import APIClient
@@ -10,6 +11,7 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import Role
 from inventory.models import DeviceHealth, NodeState
 from queues.models import Job, JobStatus
+from scheduling import recordings
 from scheduling.api import whatif as what_if_api
 from scheduling.models import Decision, Placement, Recording
 from scheduling.selectors import whatif
@@ -182,15 +184,29 @@ def test_faults_name_the_edit_and_the_field(user, api, edit, expected):
     assert faults(api, edit) == expected
 
 
-@pytest.mark.parametrize("percent", [None, 0, 100])
-def test_another_quota_changes_nothing_and_the_answer_says_why(user, api, percent):
+@pytest.mark.parametrize(("percent", "placed"), [(None, 2), (100, 2), (50, 1), (0, 1)])
+def test_another_quota_lets_more_or_fewer_start(user, api, percent, placed):
+    """An empty queue may start one job whatever its quota is."""
+    one_device()
+    one_device()
+    for _ in range(2):
+        make.make_job(user, resources={"devices": 1})
+    found = ask(api, {"kind": "change-quota", "queue": "training", "percent": percent})
+    assert (found["before"]["placed"], found["after"]["placed"], found["notes"]) == (2, placed, [])
+    assert [change["reason_after"]["code"] for change in found["changes"]] == ["queue-cap"] * (2 - placed)
+
+
+def test_a_recording_from_before_caps_says_that_quotas_decide_nothing(user, api):
     one_device()
     make.make_job(user, resources={"devices": 1})
-    found = ask(api, {"kind": "change-quota", "queue": "training", "percent": percent})
-    assert (found["before"]["placed"], found["after"]["placed"], found["changes"]) == (1, 1, [])
-    (note,) = found["notes"]
-    assert note["code"] == "caps-not-enforced" and "Quotas" in note["text"]
-    assert ask(api)["notes"] == []
+    make.run_cycle()
+    row = Recording.objects.get()
+    call = recordings.unpack(bytes(row.document))
+    old = replace(call, policy=replace(call.policy, capped=False))
+    Recording.objects.update(document=recordings.pack(old))
+    edit = {"kind": "change-quota", "queue": "training", "percent": 0}
+    found = ask(api, edit, recording=row.pk)
+    assert [note["code"] for note in found["notes"]] == ["caps-not-enforced"]
 
 
 def test_what_ifs_are_bounded(user, api):
