@@ -31,11 +31,13 @@ interface ConfirmProps {
   action: string;
   call?: string;
   reason?: boolean;
+  /** What cannot be undone. */
+  harm?: boolean;
   onConfirm: (reason: string) => Promise<unknown>;
   onClose: () => void;
 }
 
-export function Confirm({ title, children, action, call, reason = false, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({ title, children, action, call, reason = false, harm = false, onConfirm, onClose }: ConfirmProps) {
   const { t } = useTranslation();
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
@@ -57,7 +59,7 @@ export function Confirm({ title, children, action, call, reason = false, onConfi
       {error ? <div className="broken" role="alert" style={{ marginTop: 12 }}>{asProblem(error).message}</div> : null}
       <div className="row" style={{ marginTop: 14, justifyContent: "flex-end" }}>
         <button type="button" className="btn" onClick={onClose}>{t("ui.leaveIt")}</button>
-        <button type="button" className="btn pri" disabled={busy || (reason && text.trim() === "")} onClick={act}>{action}</button>
+        <button type="button" className={harm ? "btn harm" : "btn pri"} disabled={busy || (reason && text.trim() === "")} onClick={act}>{action}</button>
       </div>
     </Dialog>
   );

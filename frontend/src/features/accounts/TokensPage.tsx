@@ -43,7 +43,7 @@ export function TokensPage() {
       </section>
       {making ? <NewToken onClose={() => setMaking(false)} /> : null}
       {revoking ? (
-        <Confirm title={t("accounts.revokeTitle", { name: revoking.name })} action={t("accounts.revoke")} call={`DELETE /api/v1/tokens/${revoking.id}`} onConfirm={() => revoke(revoking.id)} onClose={() => setRevoking(null)}>
+        <Confirm title={t("accounts.revokeTitle", { name: revoking.name })} action={t("accounts.revoke")} harm call={`DELETE /api/v1/tokens/${revoking.id}`} onConfirm={() => revoke(revoking.id)} onClose={() => setRevoking(null)}>
           {t("accounts.revokeWhat")}
         </Confirm>
       ) : null}

@@ -104,7 +104,7 @@ function CancelButton({ job }: { job: Job }) {
     <>
       <button type="button" className="btn" onClick={() => setAsking(true)}>{t("job.cancel")}</button>
       {asking ? (
-        <Confirm title={t("job.cancelTitle", { job: jobTitle(job) })} action={t("job.cancelIt")} call={`POST /api/v1/jobs/${job.id}/cancel`} onConfirm={cancel} onClose={() => setAsking(false)}>
+        <Confirm title={t("job.cancelTitle", { job: jobTitle(job) })} action={t("job.cancelIt")} harm call={`POST /api/v1/jobs/${job.id}/cancel`} onConfirm={cancel} onClose={() => setAsking(false)}>
           {t(job.node ? "job.cancelRunning" : "job.cancelWaiting", { node: job.node?.name, owner: job.owner })}
         </Confirm>
       ) : null}

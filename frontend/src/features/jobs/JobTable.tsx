@@ -89,7 +89,7 @@ function CancelOne({ job, onClose }: { job: Job; onClose: () => void }) {
     await queries.invalidateQueries({ queryKey: keys.jobs() });
   };
   return (
-    <Confirm title={t("job.cancelTitle", { job: job.name || `#${job.id}` })} action={t("job.cancelIt")} call={`POST /api/v1/jobs/${job.id}/cancel`} onConfirm={cancel} onClose={onClose}>
+    <Confirm title={t("job.cancelTitle", { job: job.name || `#${job.id}` })} action={t("job.cancelIt")} harm call={`POST /api/v1/jobs/${job.id}/cancel`} onConfirm={cancel} onClose={onClose}>
       {t(job.node ? "job.cancelRunning" : "job.cancelWaiting", { node: job.node?.name, owner: job.owner })}
     </Confirm>
   );
