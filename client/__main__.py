@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from client.cli import app
-from client.errors import ApiError, ClientError, Exit, NotSignedIn, Unreachable
+from client.errors import ApiError, ClientError, Exit, NotSignedIn, OddAnswer, Unreachable
 from client.messages import say
 from client.render import escape_controls
 
@@ -17,10 +17,6 @@ def main() -> None:
     except ClientError as error:
         sys.stderr.write(escape_controls(_sentence(error), keep="\n") + "\n")
         sys.exit(int(error.exit_code))
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        # Answers are read as documented; one that lacks a field comes from something else.
-        sys.stderr.write(say("odd-answer", detail=escape_controls(f"{type(error).__name__}: {error}")) + "\n")
-        sys.exit(int(Exit.INTERNAL))
     except BrokenPipeError:
         # The reader of our output left; Python would complain again while flushing at exit.
         sys.stderr.close()
@@ -30,6 +26,8 @@ def main() -> None:
 def _sentence(error: ClientError) -> str:
     if isinstance(error, NotSignedIn):
         return say("bad-credentials" if "password" in str(error) else "not-signed-in")
+    if isinstance(error, OddAnswer):
+        return say("odd-answer", detail=str(error))
     if isinstance(error, Unreachable):
         return say("unreachable", detail=str(error))
     if isinstance(error, ApiError) and error.errors:

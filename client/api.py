@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from client import config as configuration
-from client.errors import ApiError, ClientError, FieldError, NotSignedIn, Unreachable
+from client.errors import ApiError, ClientError, FieldError, NotSignedIn, OddAnswer, Unreachable
 from client.messages import language, say
 
 JSON = dict[str, Any]
@@ -24,6 +24,20 @@ PAGE = 500
 RETRIED_STATUSES = {429, 502, 503, 504}
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
+
+
+class Answered(dict[str, Any]):
+    """An object of an answer; a field that is not there is no bug of ours."""
+
+    def __missing__(self, name: str) -> Any:
+        raise OddAnswer(f"{name} is missing")
+
+    def section(self, name: str) -> JSON:
+        """An object in it."""
+        found = self[name]
+        if not isinstance(found, dict):
+            raise OddAnswer(f"{name} is no object")
+        return found
 
 
 @dataclass(frozen=True)
@@ -128,10 +142,10 @@ class Client:
         with _about("job", job):
             return self._json("POST", f"/api/v1/jobs/{job}/cancel", json={}, repeat=True)
 
-    def explain(self, job: int) -> JSON:
+    def explain(self, job: int) -> Answered:
         """Why a job waits, or why it was placed where it is."""
         with _about("job", job):
-            return self._json("GET", f"/api/v1/jobs/{job}/explain")
+            return Answered(self._json("GET", f"/api/v1/jobs/{job}/explain"))
 
     def fits(self, device: int) -> JSON:
         """What a device could run now."""
@@ -198,7 +212,7 @@ class Client:
     def _body(self, answer: httpx.Response, kind: type[Body]) -> Body:
         """The JSON of an answer, which must be of this kind."""
         try:
-            body = answer.json()
+            body = answer.json(object_hook=Answered)
         except ValueError:
             body = None
         if isinstance(body, kind):

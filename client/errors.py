@@ -26,6 +26,10 @@ class ClientError(Exception):
     exit_code = Exit.INTERNAL
 
 
+class OddAnswer(ClientError):
+    """What answers is not as documented; the text names the field."""
+
+
 class Unreachable(ClientError):
     """No answer until the retries were used up."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from client.api import JSON
+from client.api import JSON, Answered
 from client.messages import say
 from client.render import devices_of, escape_controls, local_time, quantities, quantity, score, span
 
@@ -14,9 +14,9 @@ MOST_NAMED = 5
 WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-at"})
 
 
-def show_explanation(answer: JSON) -> None:
+def show_explanation(answer: Answered) -> None:
     """The sentence, then the score sheet of a job that was placed, or what would help one that waits."""
-    print(escape_controls(answer["sentence"]["text"]))
+    print(escape_controls(answer.section("sentence")["text"]))
     if decision := answer["decision"]:
         _show_decision(decision)
     else:
