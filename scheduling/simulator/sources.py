@@ -85,10 +85,7 @@ def _openb(options: argparse.Namespace) -> Source:
     if options.nodes_file is None:
         raise ValueError("openb needs --nodes-file, the node list")
     nodes = openb.read_nodes(options.nodes_file)
-    pods = openb.read_pods(_file(options), {node.model for node in nodes} - {""})
-    if any(pod.created_s is None or pod.deleted_s is None for pod in pods):
-        fix = "use a list with creation_time and deletion_time"
-        raise TraceError(str(options.file), "has pods without times", fix=fix, column="creation_time")
+    pods = openb.read_pods(_file(options), {node.model for node in nodes} - {""}, timed=True)
     return Source(openb.node_infos(nodes), openb.sim_jobs(pods))
 
 

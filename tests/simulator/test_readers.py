@@ -278,3 +278,14 @@ def test_the_weights_of_a_document_replace_weights_and_nothing_else(tmp_path):
     beside = replace(preset("sample"), queues=(), precheck_num=7, high_bandwidth_node_sets=("fast",))
     found = read_policy(write(tmp_path, "scoring-weights:\n  fragmentation-penalty: 0.5\n"), beside)
     assert found == replace(beside, weights_ppm={Term.FRAGMENTATION: 500_000})
+
+
+def test_a_pod_without_times_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "pods.csv"
+    columns = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "qos")
+    times = ("creation_time", "deletion_time", "scheduled_time")
+    rows = ["a,1000,10,0,0,,LS,1,9,", "b,1000,10,0,0,,LS,2,,"]
+    path.write_text("\n".join([",".join((*columns, *times)), *rows]) + "\n")
+    assert len(openb.read_pods(path, ())) == 2
+    with pytest.raises(TraceError, match="line 3, column 'deletion_time': is empty"):
+        openb.read_pods(path, (), timed=True)

@@ -69,9 +69,11 @@ def read_nodes(path: Path) -> list[OpenbNode]:
     return [_node(row) for row in _once("sn", read_csv(path, NODE_COLUMNS))]
 
 
-def read_pods(path: Path, models: Collection[str]) -> list[OpenbPod]:
-    """All pods of a list, in its order; a `gpu_spec` may only name these models of the node list."""
-    return [_pod(row, models) for row in _once("name", read_csv(path, POD_COLUMNS))]
+def read_pods(path: Path, models: Collection[str], *, timed: bool = False) -> list[OpenbPod]:
+    """All pods of a list, in its order; a `gpu_spec` may only name these models of the node list. With `timed` each
+    must say when it was created and deleted.
+    """
+    return [_pod(row, models, timed=timed) for row in _once("name", read_csv(path, POD_COLUMNS))]
 
 
 def node_infos(nodes: Iterable[OpenbNode], *, cpu_unit_milli: int = CORE_MILLI) -> list[NodeInfo]:
@@ -150,9 +152,14 @@ def _node(row: Row) -> OpenbNode:
     )
 
 
-def _pod(row: Row, models: Collection[str]) -> OpenbPod:
+def _pod(row: Row, models: Collection[str], *, timed: bool) -> OpenbPod:
     devices = row.whole("num_gpu", most=_MOST_DEVICES)
     created_s, deleted_s, scheduled_s = _times(row)
+    for name, time_s in (("creation_time", created_s), ("deletion_time", deleted_s)):
+        if timed and time_s is None:
+            row.refuse(
+                name, "is empty", fix="use a list in which every pod has creation_time and deletion_time"
+            )
     return OpenbPod(
         name=row.named("name"),
         cpu_milli=row.whole("cpu_milli", most=_MOST_CPU_MILLI),
