@@ -13,6 +13,7 @@ from controlplane.alerts.breaches import forget_rules, note_breaches, open_subje
 from controlplane.base import clock
 from controlplane.policy.document import AlertMetric, AlertRule
 from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading
+from inventory.wiring import UPWARD
 
 # A rule speaks of what is, not of what was when somebody last looked.
 FRESH = timedelta(seconds=60)
@@ -75,7 +76,19 @@ def _ruled(rule: AlertRule) -> QuerySet[Any]:
     )
     if rule.node_sets:
         rows = rows.filter(**{f"{'node__' if of_device else ''}node_set__name__in": rule.node_sets})
-    return rows.filter(model__in=rule.models) if rule.models else rows
+    return rows.filter(model__in=_models(rule.models)) if rule.models else rows
+
+
+def _models(names: Sequence[str]) -> list[str]:
+    """The models that devices report and that these names stand for, as they would in a job."""
+    serves = UPWARD.serves
+    reported = Device.objects.exclude(model=None).order_by().values_list("model", flat=True).distinct()
+    return [
+        model
+        for model in reported
+        if model is not None
+        and (model in names or (serves is not None and any(serves(name, model) for name in names)))
+    ]
 
 
 def _compared(rule: AlertRule, how: str, limit: int) -> Q:

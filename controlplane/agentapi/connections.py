@@ -9,6 +9,7 @@ from django.db.models import Sum
 
 from inventory.wiring import UPWARD, Booked
 from scheduling.backends.agent import raise_epoch
+from scheduling.engine.modelnames import matches
 from scheduling.evacuation import reconcile
 from scheduling.losses import declare_lost
 from scheduling.models import Slice
@@ -21,6 +22,7 @@ def connect() -> None:
     UPWARD.declare_lost = declare_lost
     UPWARD.reconcile = reconcile
     UPWARD.raise_epoch = raise_epoch
+    UPWARD.serves = matches
     UPWARD.device_bookings = device_bookings
     UPWARD.node_bookings = node_bookings
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from controlplane.policy.document import PolicyDocument, Retention
+from controlplane.policy.document import AlertMetric, AlertRule, PolicyDocument, Retention
 from controlplane.policy.hours import is_time_zone, minutes_between
 
 Path_ = tuple[str | int, ...]
@@ -81,4 +81,23 @@ def _alert_contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str
             yield (*path, "clear"), _("Must not lie below the limit `below`.")
         if rule.models and not rule.metric.of_device:
             yield (*path, "models"), _("Only metrics of devices can be narrowed by model.")
+        for side, reason in _idle_limits(rule):
+            yield (*path, side), reason
         names.add(rule.name)
+
+
+def _idle_limits(rule: AlertRule) -> Iterator[tuple[str, str]]:
+    """Limits that a share cannot reach, or that it is always beyond."""
+    if rule.metric is AlertMetric.DEVICE_TEMPERATURE:
+        return
+    # Only a device's draw may be more than its limit.
+    highest = None if rule.metric is AlertMetric.DEVICE_POWER else 100
+    never, always = _("No reading is ever beyond this limit."), _("Every reading is beyond this limit.")
+    if rule.above is not None and rule.above < 0:
+        yield "above", always
+    if rule.above is not None and highest is not None and rule.above >= highest:
+        yield "above", never
+    if rule.below is not None and rule.below <= 0:
+        yield "below", never
+    if rule.below is not None and highest is not None and rule.below > highest:
+        yield "below", always

@@ -26,6 +26,15 @@ def moving() -> Iterator[time_machine.Traveller]:
         yield traveller
 
 
+def test_models_are_named_as_in_jobs(device: Device) -> None:
+    read(device, temperature_c=95)
+    for models, found in ((("h100",), []), (("a100",), ["rule:hot"]), ((device.model or "",), ["rule:hot"])):
+        watch([AlertRule(name="hot", metric=HOT.metric, above=85, models=models)])
+        assert open_codes() == found
+        Alert.objects.all().delete()
+        Breach.objects.all().delete()
+
+
 @pytest.fixture
 def device(moving: time_machine.Traveller) -> Device:
     return make_device(make_node())
