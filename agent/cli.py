@@ -47,6 +47,7 @@ SETTING_FLAGS = {
     "reserved_cpus": "CPUs that jobs never get, 0-3,8",
     "image_users": "users whose podman images count as present, besides those of the agent's own, A,B",
     "dataset_folders": "folders whose subfolders are datasets present on this node, /A,/B",
+    "checkpoint_dir": "folder for checkpoints; one that all nodes share lets jobs resume anywhere",
     "interval_s": "seconds between reports, instead of the server's wish",
     "max_processes": "most processes and threads of one job, where jobs have users of their own",
     "machine_id": "machine id, instead of the machine's own",
@@ -135,6 +136,7 @@ def build_agent(config: Config, identity: Identity) -> Agent:
         jobs_dir=Path(config.jobs_dir) if config.jobs_dir else None,
         max_processes=config.max_processes,
         engine=engine_settings(config),
+        checkpoint_dir=Path(config.checkpoint_dir) if config.checkpoint_dir else None,
     )
     ca_file = pinned_ca(msgspec.structs.replace(config, server=server), None)
     return Agent(

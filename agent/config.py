@@ -59,6 +59,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     container_pull_always: bool = False
     container_nvidia: NvidiaStyle | None = None
     registry_auth_file: str | None = None
+    checkpoint_dir: str | None = None
 
 
 class Identity(msgspec.Struct, frozen=True):

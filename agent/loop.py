@@ -19,6 +19,7 @@ from agent.logs import TICK_S, LogShipper
 from agent.protocol import Assignment, ExitReason, Facts, Reply, Report, TaskPhase, TaskState
 from agent.reconcile import (
     Action,
+    Ask,
     Forget,
     Recall,
     Settle,
@@ -280,6 +281,8 @@ class Agent:
                 self._start_task(assignment)
             case Stop():
                 self._stop_task(action)
+            case Ask(assignment):
+                self._ask_checkpoint(assignment)
             case Forget(key):
                 self._forget_task(key)
             case Settle(assignment, reason, message):
@@ -297,13 +300,15 @@ class Agent:
             return {key: self._task(record) for key, record in self._records.items()}
 
     def _task(self, record: Record) -> Task:
-        phase = self._runner.progress(record).phase
+        progress = self._runner.progress(record)
+        phase = progress.phase
         stages = {None: Stage.UNSTARTED, TaskPhase.STOPPING: Stage.STOPPING, TaskPhase.ENDED: Stage.ENDED}
         return Task(
             record.key,
             stages.get(phase, Stage.LIVE),
             strict_single=record.assignment.strict_single,
             told=record.key in self._told,
+            asked=progress.asked,
         )
 
     def _start_task(self, assignment: Assignment) -> None:
@@ -320,6 +325,11 @@ class Agent:
             self._keep(
                 self._ended_record(assignment, ExitReason.START_FAILED, str(error), self._records.get(key))
             )
+
+    def _ask_checkpoint(self, assignment: Assignment) -> None:
+        record = self._records[key_of(assignment)]
+        if assignment.checkpoint_asked is not None and record.assignment.checkpoint is not None:
+            self._runner.checkpoint(record, assignment.checkpoint_asked)
 
     def _new_record(self, assignment: Assignment) -> Record:
         return Record(

@@ -242,6 +242,17 @@ class Pull(msgspec.Struct, frozen=True):
     text: str = ""
 
 
+class Checkpoint(msgspec.Struct, frozen=True):
+    """The last whole checkpoint of an attempt (`path` empty: none), and which asking was answered, with the problem
+    where there was one.
+    """
+
+    path: str = ""
+    made_at_ms: int | None = None
+    asked: int | None = None
+    problem: str = ""
+
+
 class TaskState(msgspec.Struct, frozen=True):
     """How one placement stands on the node. `fence` is echoed from the assignment; answers with another fence
     change nothing.
@@ -265,6 +276,7 @@ class TaskState(msgspec.Struct, frozen=True):
     memory_used_mib: int | None = None
     cpu_used_milli: int | None = None
     pull: Pull | None = None
+    checkpoint: Checkpoint | None = None
 
 
 class ClockSample(msgspec.Struct, frozen=True):
@@ -305,9 +317,17 @@ class AssignedDevice(msgspec.Struct, frozen=True):
     compute_milli: int
 
 
+class CheckpointWay(msgspec.Struct, frozen=True):
+    """How a job is asked for a checkpoint: by a signal (USR1, ...) to its first process, or by a command."""
+
+    signal: str | None = None
+    command: list[str] = []
+    timeout_s: int = 120
+
+
 class Assignment(msgspec.Struct, frozen=True):
     """One placement of the node's desired set. With an `image` it is a container's: `mounts` are SOURCE:TARGET[:ro],
-    `network` None = the node's own choice.
+    `network` None = the node's own choice. Each new number in `checkpoint_asked` asks for one checkpoint.
     """
 
     placement: int
@@ -330,6 +350,9 @@ class Assignment(msgspec.Struct, frozen=True):
     shared_memory_mib: int | None = None
     mounts: list[str] = []
     network: str | None = None
+    checkpoint: CheckpointWay | None = None
+    checkpoint_asked: int | None = None
+    resume_from: str | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):

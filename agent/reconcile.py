@@ -31,12 +31,13 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True)
 class Task:
-    """A task the agent knows; `told` = the server has heard of its end."""
+    """A task the agent knows; `told` = the server has heard of its end; `asked` = the checkpoint last asked of it."""
 
     key: TaskKey
     stage: Stage
     strict_single: bool = False
     told: bool = True
+    asked: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,13 @@ class Stop:
 
     key: TaskKey
     why: str
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Ask a running task for a checkpoint."""
+
+    assignment: Assignment
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ class Recall:
     assignment: Assignment
 
 
-Action = Start | Stop | Forget | Settle | Recall
+Action = Start | Stop | Ask | Forget | Settle | Recall
 
 
 def judge(reply: Reply, *, cluster_id: str, epoch: int) -> Verdict:
@@ -145,7 +153,10 @@ def _known(task: Task, wanted: Assignment | None) -> list[Action]:
         ]
     if wanted.want is Want.STOP:
         return [Stop(task.key, "")]
-    return [Start(wanted)] if task.stage is Stage.UNSTARTED else []
+    if task.stage is Stage.UNSTARTED:
+        return [Start(wanted)]
+    new = wanted.checkpoint_asked is not None and wanted.checkpoint_asked != task.asked
+    return [Ask(wanted)] if new else []
 
 
 def _unknown(

@@ -30,6 +30,7 @@ def task_state(record: Record, progress: Progress) -> TaskState:
         memory_used_mib=progress.memory_used_mib,
         cpu_used_milli=progress.cpu_used_milli,
         pull=progress.pull,
+        checkpoint=progress.checkpoint,
     )
 
 

@@ -86,7 +86,6 @@ def submit(
     env: spec_of.Env = None,
     node_label: spec_of.NodeLabel = None,
     image: spec_of.Image = None,
-    shared_memory: spec_of.SharedMemory = None,
     mount: spec_of.Mount = None,
     network: spec_of.Network = None,
     file: spec_of.File = None,
@@ -121,17 +120,13 @@ def submit(
         time_limit_s=time_limit,
         env=spec_of.pairs("--env", env),
         node_labels=spec_of.pairs("--node-label", node_label),
-        image=image,
-        shared_memory=spec_of.amount(shared_memory),
-        mounts=mount or None,
-        network=network,
+        **spec_of.container(image, mount, network),
     )
     spec = spec_of.specification(file, options=options, resources=resources)
     if dry_run:
         _show_dry_run(spec, as_json=as_json)
-    else:
-        code = _submit(spec, key=idempotency_key, wait=wait, timeout_s=timeout, as_json=as_json)
-        raise typer.Exit(code)
+        return
+    raise typer.Exit(_submit(spec, key=idempotency_key, wait=wait, timeout_s=timeout, as_json=as_json))
 
 
 def _submit(spec: JSON, *, key: str | None, wait: bool, timeout_s: float | None, as_json: bool) -> int:

@@ -32,7 +32,6 @@ TimeLimit = Annotated[int | None, typer.Option(help="Seconds until the job is en
 Env = Annotated[list[str] | None, typer.Option(help="KEY=VALUE for the job; may be repeated.")]
 NodeLabel = Annotated[list[str] | None, typer.Option(help="KEY=VALUE a node must carry; may be repeated.")]
 Image = Annotated[str | None, typer.Option(help="Run in a container of this image.")]
-SharedMemory = Annotated[str | None, typer.Option(help="Size of /dev/shm in the container.")]
 Mount = Annotated[
     list[str] | None, typer.Option(help="SOURCE:TARGET[:ro] for the container; may be repeated.")
 ]
@@ -48,6 +47,11 @@ def given(**values: Any) -> JSON:
 def amount(text: str | None) -> int | str | None:
     """Digits alone are MiB; anything else goes to the server as written, which parses or refuses it."""
     return int(text) if text and text.isascii() and text.isdigit() else text
+
+
+def container(image: str | None, mounts: list[str] | None, network: str | None) -> JSON:
+    """What makes a job one of a container."""
+    return given(image=image, mounts=mounts or None, network=network)
 
 
 def pairs(option: str, values: list[str] | None) -> dict[str, str] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent.protocol import Assignment, Notice, Pull, TaskPhase
+from agent.protocol import Assignment, Checkpoint, Notice, Pull, TaskPhase
 from agent.task import Outcome, Record, TaskKey
 
 OnChange = Callable[[TaskKey], None]
@@ -31,6 +31,8 @@ class Progress:
     memory_used_mib: int | None = None
     cpu_used_milli: int | None = None
     pull: Pull | None = None
+    checkpoint: Checkpoint | None = None
+    asked: int | None = None
 
 
 class Runner(Protocol):
@@ -54,6 +56,9 @@ class Runner(Protocol):
 
     def stop(self, record: Record) -> None:
         """Ask a task to end; again is harmless."""
+
+    def checkpoint(self, record: Record, asked: int) -> None:
+        """Ask a running task for a checkpoint, once per number; its state tells what became of it."""
 
     def progress(self, record: Record) -> Progress:
         """How the task stands now."""

@@ -32,7 +32,9 @@ class Rules:
 
 @dataclass(frozen=True)
 class Place:
-    """Where and as whom a container runs. `user` is its UID:GID; `memory_nodes` may be empty."""
+    """Where and as whom a container runs. `user` is its UID:GID; `memory_nodes` may be empty; `folders` are its
+    own ones, under the same paths as outside.
+    """
 
     name: str
     labels: Mapping[str, str]
@@ -44,6 +46,7 @@ class Place:
     most_processes: int | None = None
     most_files: int = 4096
     has_init: bool = False
+    folders: tuple[str, ...] = ()
 
 
 def create_arguments(assignment: Assignment, place: Place, rules: Rules, devices: Sequence[str]) -> list[str]:
@@ -59,7 +62,7 @@ def create_arguments(assignment: Assignment, place: Place, rules: Rules, devices
     options += ["--init"] if place.has_init else []
     options += _limits(assignment, place)
     options += [f"--network={network(assignment.network, rules)}"]
-    options += [f"--mount=type=bind,src={place.home},dst={place.home}"]
+    options += [f"--mount=type=bind,src={path},dst={path}" for path in place.folders]
     options += [_mount(text, rules.mounts) for text in assignment.mounts]
     options += [f"--workdir={assignment.working_dir or place.home}", f"--entrypoint={command[0]}"]
     return [*options, *rules.options, *devices, image, *command[1:]]

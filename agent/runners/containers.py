@@ -11,13 +11,14 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.fact_files import number, read_facts
 from agent.host.numa import read_numa
-from agent.protocol import Pull
+from agent.protocol import CheckpointWay, Pull
 from agent.runners.base import RunnerError
+from agent.runners.checkpoints import Checkpoints
 from agent.runners.container_command import (
     AGENT_LABEL,
     TASK_LABEL,
@@ -79,7 +80,9 @@ class Containers:
         """Whether this node can run containers."""
         return bool(self.command) and shutil.which(self.command[0]) is not None
 
-    def orders(self, record: Record, *, folder: Path, home: Path) -> dict[str, object]:
+    def orders(
+        self, record: Record, *, folder: Path, home: Path, checkpoints: Checkpoints
+    ) -> dict[str, object]:
         """What a container's supervisor must know beyond what every supervisor does; RunnerError where the node does
         not give what the job asks for.
         """
@@ -89,16 +92,17 @@ class Containers:
             )
         assignment = record.assignment
         self._used.touch()
-        inside = list(counted_anew(assignment.devices))
+        env = job_environment(assignment, home=str(home), devices=counted_anew(assignment.devices))
+        shared = [str(path) for path in checkpoints.folders(record)]
         try:
             write_private(
                 folder / "env",
-                env_lines(job_environment(assignment, home=str(home), devices=inside)).encode(),
+                env_lines(env | checkpoints.environment(record)).encode(),
             )
             style = self._settings.nvidia or nvidia_style(self._kind)
             create = create_arguments(
                 assignment,
-                self._place(record, folder=folder, home=home),
+                replace(self._place(record, folder=folder, home=home), folders=(str(home), *shared)),
                 self._settings.rules,
                 device_options(assignment.devices, style),
             )
@@ -115,6 +119,17 @@ class Containers:
             "memory_mib": assignment.memory_mib,
             **self._pulling(),
         }
+
+    def checkpoint(self, key: TaskKey, way: CheckpointWay) -> bool | None:
+        """Ask the container for a checkpoint, as `Checkpoints.ask` wants it; its own user and limits hold."""
+        if not way.command:
+            status = self._run(["kill", f"--signal={way.signal}", self._name(key)], timeout_s=CALL_TIMEOUT_S)[
+                0
+            ]
+            if status != 0:
+                raise OSError("the container cannot be signalled")
+            return None
+        return self._run(["exec", self._name(key), *way.command], timeout_s=way.timeout_s)[0] == 0
 
     def remove(self, key: TaskKey) -> None:
         """Kill and remove the container of a task whose supervisor is gone."""
@@ -176,6 +191,10 @@ class Containers:
         return {"pull_engine": engine, "pull_options": options}
 
     def _call(self, arguments: Sequence[str]) -> str:
+        status, output = self._run(arguments, timeout_s=CALL_TIMEOUT_S)
+        return output if status == 0 else ""
+
+    def _run(self, arguments: Sequence[str], *, timeout_s: float) -> tuple[int, str]:
         try:
             done = subprocess.run(
                 [*self.command, *arguments],
@@ -183,13 +202,13 @@ class Containers:
                 capture_output=True,
                 env=self._env,
                 cwd="/",
-                timeout=CALL_TIMEOUT_S,
+                timeout=timeout_s,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             logger.warning("%s %s: %s", self.command[0], arguments[0], error)
-            return ""
-        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+            return 124, ""
+        return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
 def engine_environment(own: Mapping[str, str]) -> dict[str, str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import marshal
 import os
 import py_compile
 import re
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -27,9 +25,11 @@ from agent.notices import notice, sentence
 from agent.protocol import Assignment, ExitReason, Notice, TaskPhase
 from agent.runners.base import OnChange, Progress, RunnerError
 from agent.runners.cgroup import JobGroups
+from agent.runners.checkpoints import Checkpoints, run_beside, signal_first
 from agent.runners.containers import Containers, EngineSettings, read_pull
 from agent.runners.environment import job_environment
 from agent.runners.identity import UserPool, can_isolate, remove_tree, sweep_shared_folders
+from agent.runners.jobs_dir import choose_jobs_dir
 from agent.runners.sysv_ipc import remove_objects_of
 from agent.runners.task_files import (
     is_fresh_claim,
@@ -79,6 +79,7 @@ class ProcessRunner:
         users: UserPool | None = None,
         max_processes: int = MAX_PROCESSES,
         engine: EngineSettings | None = None,
+        checkpoint_dir: Path | None = None,
     ) -> None:
         self._max_processes = max_processes
         self._containers = Containers(
@@ -100,6 +101,9 @@ class ProcessRunner:
         self._users = (users or UserPool()) if self.isolates_users else None
         self._jobs_dir = choose_jobs_dir(journal.state_dir, jobs_dir, isolates=self.isolates_users)
         self._jobs_dir_is_ours = jobs_dir is None
+        self._checkpoints = Checkpoints(
+            checkpoint_dir or self._jobs_dir / "checkpoints", journal_folder=journal.folder
+        )
         self._shim = compiled_shim(journal.state_dir)
         self._watcher = Watcher(self._changed)
         self.on_change: OnChange = lambda key: None
@@ -120,7 +124,8 @@ class ProcessRunner:
             self.adopt(record)
             return
         try:
-            spec = self._spec(record, self._make_home(record))
+            self._checkpoints.prepare(record)
+            spec = self._spec(record, self._make_home(record)) | self._container_orders(record)
             write_private(folder / "spec", marshal.dumps(spec))
             self._launch(record, folder)
         except (OSError, ValueError) as error:
@@ -172,6 +177,10 @@ class ProcessRunner:
         if listening and live.pid is not None and start_ticks(live.pid) == live.ticks:
             os.kill(live.pid, signal.SIGTERM)
 
+    def checkpoint(self, record: Record, asked: int) -> None:
+        """The signal or the command that the job named, as its user."""
+        self._checkpoints.ask(record, asked, lambda timeout_s: self._act(record, timeout_s), self._changed)
+
     def progress(self, record: Record) -> Progress:
         """Never raises: one task's trouble must not keep the others from being reported."""
         try:
@@ -204,6 +213,8 @@ class ProcessRunner:
             memory_used_mib=use.memory_mib if use and outcome is None else None,
             cpu_used_milli=use.cpu_milli if use and outcome is None else None,
             pull=read_pull(folder) if record.assignment.image else None,
+            checkpoint=self._checkpoints.state(record),
+            asked=self._checkpoints.asked(record) if record.assignment.checkpoint else None,
         )
 
     def measure(self) -> None:
@@ -224,6 +235,7 @@ class ProcessRunner:
         """Remove the work folder before the uid can go to another job."""
         live = self._live.pop(record.key, None)
         self._contained.discard(record.key)
+        self._checkpoints.forget(record.key)
         self._seen.pop(record.key, None)
         if live is not None and live.process is not None:
             live.process.poll()
@@ -237,6 +249,7 @@ class ProcessRunner:
 
     def close(self) -> None:
         """Jobs go on; the next agent adopts them."""
+        self._checkpoints.close()
         self._watcher.close()
 
     def _changed(self, key: TaskKey) -> None:
@@ -272,7 +285,7 @@ class ProcessRunner:
         name = record.key.folder
         return {
             "command": list(assignment.command),
-            "env": job_environment(assignment, home=str(home)),
+            "env": job_environment(assignment, home=str(home)) | self._checkpoints.environment(record),
             "home": str(home),
             "working_dir": assignment.working_dir,
             "cpus": sorted({*assignment.cpus, *assignment.loader_cpus}),
@@ -283,10 +296,35 @@ class ProcessRunner:
             "nofile": NOFILE,
             "nproc": self._max_processes if record.uid is not None else None,
             "cgroup_procs": self._join(name, assignment),
-        } | (
-            self._containers.orders(record, folder=self._journal.folder(record.key), home=home)
-            if assignment.image
-            else {}
+        }
+
+    def _container_orders(self, record: Record) -> dict[str, object]:
+        if not record.assignment.image:
+            return {}
+        return self._containers.orders(
+            record,
+            folder=self._journal.folder(record.key),
+            home=self._home(record.key),
+            checkpoints=self._checkpoints,
+        )
+
+    def _act(self, record: Record, timeout_s: int) -> bool | None:
+        """Ask for a checkpoint: True when it is confirmed already, None when its file will tell."""
+        way, folder, home = (
+            record.assignment.checkpoint,
+            self._journal.folder(record.key),
+            self._home(record.key),
+        )
+        assert way is not None
+        if record.assignment.image:
+            return self._containers.checkpoint(record.key, way)
+        if not way.command:
+            signal_first(read_facts(folder / "started"), way.signal)
+            return None
+        orders = {"command": way.command, "home": str(home / "tmp"), "time_limit_s": timeout_s, "grace_s": 1}
+        orders["working_dir"] = record.assignment.working_dir or str(home)
+        return run_beside(
+            self._shim, folder / "asking", self._spec(record, home) | orders, patience_s=timeout_s + 30
         )
 
     def _join(self, name: str, assignment: Assignment) -> list[str]:
@@ -434,37 +472,6 @@ def compiled_shim(state_dir: Path) -> str:
     except (OSError, py_compile.PyCompileError):
         return str(SHIM)
     return str(state_dir / "shim.pyc")
-
-
-def choose_jobs_dir(state_dir: Path, wanted: Path | None, *, isolates: bool) -> Path:
-    """Where work folders lie: a place that jobs' own users can reach, which a state folder below a closed
-    home is not.
-    """
-    mark = hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:12]
-    candidates = [
-        wanted or state_dir / "jobs",
-        Path("/var/lib/headrace-jobs") / mark,
-        Path("/tmp") / f"headrace-jobs-{mark}",
-    ]
-    for folder in candidates:
-        try:
-            folder.mkdir(mode=0o711, parents=True, exist_ok=True)
-            if folder != wanted and not is_own_folder(folder):
-                continue
-            folder.chmod(0o711)
-        except OSError:
-            continue
-        if not isolates or all(parent.stat().st_mode & 0o001 for parent in folder.resolve().parents):
-            return folder
-    raise RunnerError(
-        f"no folder for jobs can be made; tried {', '.join(str(folder) for folder in candidates)}"
-    )
-
-
-def is_own_folder(path: Path) -> bool:
-    """A real folder of ours: where anybody may write, somebody may have put a link or a folder of his own."""
-    status = path.lstat()
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def kill_leftovers(folder: Path, record: Record) -> None:

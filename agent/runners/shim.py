@@ -422,8 +422,9 @@ def kill_rest(job: Job) -> None:
 
 def kill_all(job: Job) -> bool:
     """Kill every descendant and, with a user of its own, every process of that user; True if any was left."""
-    struck = job.spec["uid"] is None or kill_user(job.spec["uid"])
-    victims = survivors(os.getpid(), job.spec["uid"])
+    uid = None if job.spec.get("shares_user") else job.spec["uid"]
+    struck = uid is None or kill_user(uid)
+    victims = survivors(os.getpid(), uid)
     for pid in victims:
         try:
             os.kill(pid, signal.SIGKILL)

@@ -17,7 +17,7 @@ from pathlib import Path
 from agent.fact_files import number, read_facts
 from agent.host.files import parse_count
 from agent.journal import Journal
-from agent.protocol import Assignment, ExitReason, Notice, TaskPhase
+from agent.protocol import Assignment, Checkpoint, ExitReason, Notice, TaskPhase
 from agent.runners.base import OnChange, Progress
 from agent.runners.task_files import read_exit, size_of, write_exit, write_private
 from agent.simulation_spec import SimNode
@@ -79,6 +79,7 @@ class SimTask:
     seconds: float
     outcome: Outcome | None = None
     lines: int = 0
+    checkpoint: Checkpoint | None = None
 
 
 class SimRunner:
@@ -141,6 +142,14 @@ class SimRunner:
             return
         self._timetable.call_in(0.2, lambda: self._end(record.key, ExitReason.STOPPED, signal=15))
 
+    def checkpoint(self, record: Record, asked: int) -> None:
+        """Made at once."""
+        task = self._tasks.get(record.key)
+        if task is not None and (task.checkpoint is None or task.checkpoint.asked != asked):
+            now_ms = time.time_ns() // 1_000_000
+            task.checkpoint = Checkpoint(path="simulated", made_at_ms=now_ms, asked=asked)
+            self._timetable.call_in(0.2, lambda: self.on_change(record.key))
+
     def progress(self, record: Record) -> Progress:
         """How it stands."""
         task = self._tasks.get(record.key)
@@ -158,6 +167,8 @@ class SimRunner:
             memory_used_mib=(record.assignment.memory_mib or 1024) * 7 // 10
             if phase is TaskPhase.RUNNING
             else None,
+            checkpoint=task.checkpoint if task else None,
+            asked=task.checkpoint.asked if task and task.checkpoint else None,
             cpu_used_milli=len(record.assignment.cpus) * 900 if phase is TaskPhase.RUNNING else None,
         )
 

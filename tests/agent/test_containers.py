@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agent.fact_files import number, read_facts
-from agent.protocol import Assignment, ExitReason, TaskPhase, Want
+from agent.protocol import Assignment, CheckpointWay, ExitReason, TaskPhase, Want
 from tests.agent.conftest import AgentProcess
 from tests.agent.containers import IMAGE, engine_command, make_image, run, why_no_containers
 from tests.agent.server import ControlPlane, assignment
@@ -232,3 +232,21 @@ def test_a_flood_of_output_is_capped_and_stops_nothing(server: ControlPlane, nod
     state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
     assert state.exit_code == 3 and (64 << 20) <= state.log_bytes < (64 << 20) + 200
     assert time.monotonic() - began_s < PATIENCE_S
+
+
+def test_a_container_makes_a_checkpoint_and_a_later_one_goes_on_from_there(
+    server: ControlPlane, node: AgentProcess
+) -> None:
+    way = CheckpointWay(signal="USR1", timeout_s=20)
+    script = 'echo ready; trap "echo 5 > $HEADRACE_CHECKPOINT_DONE" USR1; while :; do sleep 0.1; done'
+    server.want(contained(1, *sh(script), checkpoint=way))
+    eventually(lambda: server.log(1) == b"ready\n", within_s=PATIENCE_S)
+    server.want(contained(1, *sh(script), checkpoint=way, checkpoint_asked=1))
+    eventually(lambda: (s := server.task(1)) and s.checkpoint and s.checkpoint.asked)
+    state = server.wait_task(1, TaskPhase.RUNNING)
+    assert state.checkpoint is not None and state.checkpoint.problem == ""
+    path = state.checkpoint.path
+    assert (Path(path) / "complete").read_text() == "5\n"
+    more = {"fence": 2, "attempt": 2, "checkpoint": way, "resume_from": path}
+    server.want(contained(1, *sh("cat $HEADRACE_RESUME_DIR/complete"), **more))
+    eventually(lambda: server.log(1) == b"ready\n5\n", within_s=PATIENCE_S, what=str(server.logs))

@@ -14,7 +14,8 @@ from agent.host.machine import boot_id
 from agent.journal import Journal, write_atomic
 from agent.protocol import ExitReason, TaskPhase
 from agent.runners.identity import remove_tree
-from agent.runners.process import ProcessRunner, is_own_folder
+from agent.runners.jobs_dir import is_own_folder
+from agent.runners.process import ProcessRunner
 from agent.runners.task_files import write_private
 from agent.runners.watcher import Watcher
 from agent.task import Record, TaskKey
