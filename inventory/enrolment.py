@@ -11,9 +11,17 @@ from django.db import IntegrityError, transaction
 from agent.protocol import EnrolRequest
 from controlplane.base import clock
 from inventory.cleaning import text
-from inventory.models import EnrolmentToken, Node, NodeContact, NodeCredential, NodeState, RetiredBoot
+from inventory.models import (
+    EnrolmentToken,
+    Node,
+    NodeContact,
+    NodeCredential,
+    NodeState,
+    RemoteHost,
+    RetiredBoot,
+)
 from inventory.node_states import AWAY
-from inventory.revisions import node_shown
+from inventory.revisions import node_changed, node_shown
 from inventory.tokens import digest, new_node_secret
 
 # An agent that never got the answer to its enrolment may ask again with the same token.
@@ -124,7 +132,9 @@ def _check_takeover(
     proven = _proves(node, request.previous_token)
     last_seen = contact.received_at or node.enrolled_at
     alive = node.state not in AWAY and last_seen > now - silent_after
-    if alive and not (proven and contact.boot_id == request.boot_id):
+    # Of a machine that was only looked at nobody has a token to prove anything by: an admin's approval does.
+    approved = token.replaces_id == node.pk and RemoteHost.objects.filter(node=node).exists()
+    if alive and not approved and not (proven and contact.boot_id == request.boot_id):
         raise EnrolmentRefused(Refused.DUPLICATE_MACHINE, node.pk)
     never_reported = contact.received_at is None and node.state == NodeState.ENROLLED
     if not (proven or never_reported or token.replaces_id == node.pk):
@@ -158,6 +168,9 @@ def _reset_identity(contact: NodeContact, request: EnrolRequest) -> None:
     RetiredBoot.objects.filter(node=contact.node, boot_id=request.boot_id).delete()
     NodeContact.objects.filter(pk=contact.pk).update(boot_id=request.boot_id, seq=0, late_seq=None)
     Node.objects.filter(pk=contact.pk).update(facts_digest="")
+    # From now on an agent reports, and may run jobs.
+    if RemoteHost.objects.filter(node=contact.pk).update(node=None):
+        node_changed(contact.pk)
 
 
 def _credential(node: Node) -> Enrolled:

@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 from controlplane.accounts.models import User
 from controlplane.base.problems import Text
 from inventory import catalogue
-from inventory.models import Device, DeviceEvent, DeviceHealth, DeviceLink, Node
+from inventory.models import Device, DeviceEvent, DeviceHealth, DeviceLink, Node, RemoteHost
 from inventory.node_states import NOT_SIMULATED
+from inventory.remote.problems import problem_text
 from inventory.warnings import warning_text
 from inventory.wiring import UPWARD
 
@@ -59,6 +60,7 @@ _DEVICE_COLUMNS = (
     "foreign_mib",
 )
 _READING_COLUMNS = ("at", "memory_used_mib", "utilization_pct", "temperature_c", "power_mw")
+_REMOTE_COLUMNS = ("id", "address", "port", "tried_at", "answered_at", "problem", "problem_detail")
 _HOST_READING_COLUMNS = ("at", "cpu_used_milli", "memory_used_mib", "load1_milli", "power_mw")
 
 
@@ -82,7 +84,7 @@ def node_rows(
     """Nodes for a list, without their large facts."""
     present = Device.objects.filter(parent=None).exclude(health=DeviceHealth.MISSING)
     present = present.only("node_id", "model").order_by("index")
-    rows = Node.objects.select_related("node_set", "contact").defer("facts")
+    rows = Node.objects.select_related("node_set", "contact", "remote").defer("facts", "remote__memory")
     rows = rows.prefetch_related(Prefetch("devices", queryset=present, to_attr="present_devices"))
     if state is not None:
         rows = rows.filter(state=state)
@@ -103,6 +105,7 @@ def node_summary(node: Node) -> dict[str, Any]:
         "node_set": node.node_set.name if node.node_set else None,
         "devices": len(devices),
         "device_models": sorted({device.model for device in devices if device.model}),
+        "agentless": getattr(node, "remote", None) is not None,
     }
 
 
@@ -130,10 +133,21 @@ def node_detail(node_id: int, user: User) -> dict[str, Any] | None:
         **_facts_part(node, by_cpu),
         "devices": device_documents(device_rows(node=node_id).order_by(*BY_PLACE), user),
         "own_labels": node.own_labels,
+        "remote": _remote(node),
         "links": [_link(link) for link in links],
         "reading": _reading(node, _HOST_READING_COLUMNS),
         "booked": bookings.get("booked", {"cores": 0, "memory_mib": 0}),
         "placements": bookings.get("placements", []),
+    }
+
+
+def _remote(node: Node) -> dict[str, Any] | None:
+    host: RemoteHost | None = getattr(node, "remote", None)
+    if host is None:
+        return None
+    return {
+        **{name: getattr(host, name) for name in _REMOTE_COLUMNS},
+        "problem_text": problem_text(host.problem),
     }
 
 

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from agent.protocol import Vendor
 from controlplane.base.api import StrictSerializer
-from inventory.models import DeviceHealth, NodeState
+from inventory.models import DeviceHealth, NodeState, RemoteProblem
 
 LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?", re.ASCII)
 MAX_LABELS = 64
@@ -17,7 +17,9 @@ VENDORS = [(vendor.value, vendor.value) for vendor in Vendor]
 
 
 class NodeSummarySerializer(serializers.Serializer):
-    """One node. Unknown is null; `devices` counts those that are there."""
+    """One node. Unknown is null; `devices` counts those that are there. `agentless`: it is watched over SSH, and no job
+    runs there.
+    """
 
     id = serializers.IntegerField()
     name = serializers.CharField()
@@ -35,6 +37,7 @@ class NodeSummarySerializer(serializers.Serializer):
     clock_offset_ms = serializers.FloatField(allow_null=True)
     clock_uncertainty_ms = serializers.FloatField(allow_null=True)
     observe_only = serializers.BooleanField()
+    agentless = serializers.BooleanField()
     isolates_users = serializers.BooleanField()
     simulated = serializers.BooleanField()
     agent_version = serializers.CharField(allow_blank=True)
@@ -209,6 +212,19 @@ class StoredImageSerializer(serializers.Serializer):
     size_mib = serializers.IntegerField(allow_null=True)
 
 
+class RemoteWatchSerializer(serializers.Serializer):
+    """How a node without an agent is watched over SSH; `problem` is empty where the last look went well."""
+
+    id = serializers.IntegerField()
+    address = serializers.CharField()
+    port = serializers.IntegerField()
+    tried_at = serializers.DateTimeField(allow_null=True)
+    answered_at = serializers.DateTimeField(allow_null=True)
+    problem = serializers.ChoiceField(choices=RemoteProblem.values, allow_blank=True)
+    problem_text = serializers.CharField(allow_blank=True)
+    problem_detail = serializers.CharField(allow_blank=True)
+
+
 class NodeSerializer(NodeSummarySerializer):
     """Everything about one node; here `devices` are the devices themselves."""
 
@@ -226,6 +242,7 @@ class NodeSerializer(NodeSummarySerializer):
     own_labels = serializers.DictField(child=serializers.CharField())
     datasets = serializers.ListField(child=serializers.CharField())
     reading = NodeReadingSerializer(allow_null=True)
+    remote = RemoteWatchSerializer(allow_null=True)
     booked = NodeBookedSerializer()
     placements = NodePlacementSerializer(many=True)
     warnings = serializers.ListField(child=serializers.CharField())

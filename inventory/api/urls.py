@@ -18,6 +18,13 @@ from inventory.api.nodes import (
     node_operation_view,
 )
 from inventory.api.readings import DeviceReadingsView, GroupsReadingsView, NodeReadingsView, ReadingsView
+from inventory.api.remote import (
+    HostKeyScanView,
+    RemoteHostKeyView,
+    RemoteHostsView,
+    RemoteHostView,
+    SshKeysView,
+)
 
 NODE_OPERATIONS = ("cordon", "uncordon", "drain", "maintenance", "release", "obey")
 DEVICE_OPERATIONS = ("cordon", "uncordon", "release")
@@ -41,4 +48,9 @@ urlpatterns = [
         for name in DEVICE_OPERATIONS
     ),
     path("enrolment-tokens", EnrolmentTokensView.as_view()),
+    path("remote-hosts", RemoteHostsView.as_view()),
+    path("remote-hosts/scan", HostKeyScanView.as_view()),
+    path("remote-hosts/<int:host_id>", RemoteHostView.as_view()),
+    path("remote-hosts/<int:host_id>/host-key", RemoteHostKeyView.as_view()),
+    path("ssh-keys", SshKeysView.as_view()),
 ]

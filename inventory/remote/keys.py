@@ -72,6 +72,23 @@ def make(name: str) -> str:
     return public_line(load(name))
 
 
+def names() -> list[str]:
+    """The names of all keys, sorted."""
+    try:
+        found = [path.name for path in folder().iterdir()]
+    except FileNotFoundError:
+        return []
+    return sorted(name for name in found if NAME.fullmatch(name) and not name.endswith(".pub"))
+
+
+def public_half(name: str) -> str | None:
+    """The line for authorized_keys; None where the key cannot be used."""
+    try:
+        return public_line(load(name))
+    except (KeyMissing, KeyUnusable):
+        return None
+
+
 def public_line(key: paramiko.PKey) -> str:
     """Type and base64 of the public half."""
     return f"{key.get_name()} {key.get_base64()}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import hypothesis
 import pytest
@@ -22,7 +23,8 @@ from schemathesis.specs.openapi.checks import (
 from controlplane.accounts.models import ApiToken, Role, Scope, User
 from controlplane.policy.service import activate
 from controlplane.wsgi import application
-from inventory.models import NodeContact
+from inventory.models import NodeContact, RemoteProblem
+from inventory.remote import ssh
 from tests.controlplane.test_policy import SAMPLE
 from tests.scheduling.factories import make_device, make_job, make_node, make_team, make_user
 
@@ -30,9 +32,16 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 EXAMPLES = 8
 
 
+def nobody(address: str, port: int) -> NoReturn:
+    """What a scan of an address says that nobody has."""
+    raise ssh.Unreached(RemoteProblem.UNREACHABLE, address)
+
+
 @pytest.fixture
-def world(transactional_db: None) -> dict[str, Any]:
-    """One of each, so that some requests meet something."""
+def world(transactional_db: None, settings: Any, tmp_path: Path, monkeypatch: Any) -> dict[str, Any]:
+    """One of each, so that some requests meet something. Nobody looks at the hosts that are made up here."""
+    settings.SSH_KEYS_DIR = tmp_path
+    monkeypatch.setattr(ssh, "scan", nobody)
     activate(SAMPLE.read_text(), author=None, reason="start")
     user = make_user("root", role=Role.ADMIN, team=make_team("vision"))
     node = make_node()

@@ -892,6 +892,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/remote-hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All ways to nodes without an agent, oldest first. */
+        get: operations["remote_hosts"];
+        put?: never;
+        /** @description All ways to nodes without an agent, oldest first. */
+        post: operations["remote_host_add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/remote-hosts/{host_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One way to a node. */
+        get: operations["remote_host"];
+        put?: never;
+        post?: never;
+        /** @description One way to a node. */
+        delete: operations["remote_host_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/remote-hosts/{host_id}/host-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description The host key of a node that was reinstalled, confirmed anew. */
+        put: operations["remote_host_confirm"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/remote-hosts/scan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description The host key that is shown at an address. Nothing is sent there and nothing is kept. */
+        post: operations["remote_host_scan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/resume": {
         parameters: {
             query?: never;
@@ -903,6 +973,24 @@ export interface paths {
         put?: never;
         /** @description Start jobs there again. Harmless when not paused. */
         post: operations["resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ssh-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The server's own keys: their public halves go into the nodes' authorized_keys. */
+        get: operations["ssh_keys"];
+        put?: never;
+        /** @description The server's own keys: their public halves go into the nodes' authorized_keys. */
+        post: operations["ssh_key_make"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1096,6 +1184,12 @@ export interface components {
             booked_percent: number | null;
             measured_percent: components["schemas"]["Marks"] | null;
         };
+        /** @description Where an sshd listens. */
+        AddressRequest: {
+            address: string;
+            /** @default 22 */
+            port: number;
+        };
         /** @description How many nodes run one version of the agent. */
         AgentVersion: {
             version: string;
@@ -1208,6 +1302,8 @@ export interface components {
         };
         /** @enum {string} */
         BasisEnum: "time-limit" | "history" | "mixed";
+        /** @enum {unknown} */
+        BlankEnum: "";
         /** @description Booked shares of what takes jobs, in per cent, once the plan is carried out. */
         BookedPercent: {
             /** Format: double */
@@ -1221,6 +1317,23 @@ export interface components {
             node_name: string;
             score_ppm: number | null;
             terms: components["schemas"]["Term"][];
+        };
+        /**
+         * @description The cap of a queue, the quota of a team or the share of a member that keeps a job waiting, in milli-device (of a
+         *     model) or milli-core, and the jobs that hold most of it: the first 10 of `holders_total`.
+         */
+        Cap: {
+            kind: components["schemas"]["KindEnum"];
+            queue: string;
+            team: string | null;
+            owner: string | null;
+            model: string | null;
+            unit: components["schemas"]["UnitEnum"];
+            cap_milli: number;
+            held_milli: number;
+            asked_milli: number;
+            holders: components["schemas"]["Holder"][];
+            holders_total: number;
         };
         /** @description What the maker says about a model; TFLOPS are dense peaks by precision. */
         Catalogue: {
@@ -1247,6 +1360,10 @@ export interface components {
             uid: string;
             paused: boolean;
             version: string;
+        };
+        /** @description The host key, type and base64, that a person compared with the node's own. */
+        ConfirmRequest: {
+            host_key: string;
         };
         /** @description One logical CPU and who holds it. Unknown is null. */
         Cpu: {
@@ -1539,6 +1656,7 @@ export interface components {
             decision: components["schemas"]["Decision"] | null;
             picture: components["schemas"]["Picture"] | null;
             estimate: components["schemas"]["Estimate"] | null;
+            cap: components["schemas"]["Cap"] | null;
         };
         /** @description One field error of a problem. */
         FieldError: {
@@ -1586,6 +1704,17 @@ export interface components {
         };
         /** @enum {string} */
         HealthEnum: "unknown" | "healthy" | "suspect" | "quarantined" | "recovered" | "missing";
+        /** @description A job that holds part of what a cap allows; the name of one of a foreign team is null. */
+        Holder: {
+            job: number;
+            name: string | null;
+            milli: number;
+        };
+        /** @description A public host key and the fingerprint that `ssh-keygen -lf` shows of it on the node. */
+        HostKey: {
+            host_key: string;
+            fingerprint: string;
+        };
         /** @enum {string} */
         IntentEnum: "run" | "suspend" | "cancel";
         /** @description One job. */
@@ -1671,6 +1800,8 @@ export interface components {
         };
         /** @enum {string} */
         JobStatusEnum: "held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled";
+        /** @enum {string} */
+        KindEnum: "queue" | "team" | "member";
         /** @description All labels that operators give a node; they stand over those that its agent reports. */
         LabelsRequest: {
             /** @default  */
@@ -1835,6 +1966,7 @@ export interface components {
             /** Format: double */
             clock_uncertainty_ms: number | null;
             observe_only: boolean;
+            agentless: boolean;
             isolates_users: boolean;
             simulated: boolean;
             agent_version: string;
@@ -1856,6 +1988,7 @@ export interface components {
             };
             datasets: string[];
             reading: components["schemas"]["NodeReading"] | null;
+            remote: components["schemas"]["RemoteWatch"] | null;
             booked: components["schemas"]["NodeBooked"];
             placements: components["schemas"]["NodePlacement"][];
             warnings: string[];
@@ -1917,7 +2050,10 @@ export interface components {
             load1_milli: number | null;
             power_mw: number | null;
         };
-        /** @description One node. Unknown is null; `devices` counts those that are there. */
+        /**
+         * @description One node. Unknown is null; `devices` counts those that are there. `agentless`: it is watched over SSH, and no job
+         *     runs there.
+         */
         NodeSummary: {
             id: number;
             name: string;
@@ -1940,6 +2076,7 @@ export interface components {
             /** Format: double */
             clock_uncertainty_ms: number | null;
             observe_only: boolean;
+            agentless: boolean;
             isolates_users: boolean;
             simulated: boolean;
             agent_version: string;
@@ -2125,6 +2262,8 @@ export interface components {
             };
             errors: components["schemas"]["FieldError"][];
         };
+        /** @enum {string} */
+        ProblemEnum: "unreachable" | "timed-out" | "not-ssh" | "host-key-changed" | "key-missing" | "key-unusable" | "key-refused" | "connection-lost" | "too-much-output" | "not-understood" | "no-machine-id" | "machine-changed" | "same-machine" | "has-agent";
         /** @description One queue with its share of the schedulable capacity, in milli-device and milli-core. */
         Queue: {
             id: number;
@@ -2224,6 +2363,60 @@ export interface components {
             /** Format: date-time */
             since: string | null;
         };
+        /**
+         * @description A way to a node and how the last look went; `problem` is empty where it gave a report, `node` is null until one
+         *     did for the first time.
+         */
+        RemoteHost: {
+            id: number;
+            address: string;
+            port: number;
+            user: string;
+            key: string;
+            fingerprint: string;
+            node: number | null;
+            /** Format: date-time */
+            tried_at: string | null;
+            /** Format: date-time */
+            answered_at: string | null;
+            failures: number;
+            problem: components["schemas"]["ProblemEnum"] | components["schemas"]["BlankEnum"];
+            problem_text: string;
+            problem_detail: string;
+        };
+        /**
+         * @description A way to a node. `key` names one of the server's SSH keys; `host_key` is what the scan shows, once a person
+         *     compared its fingerprint with the node's own: no other will be accepted.
+         */
+        RemoteHostMakeRequest: {
+            address: string;
+            /** @default 22 */
+            port: number;
+            user: string;
+            key: string;
+            host_key: string;
+            node_set?: string | null;
+        };
+        RemoteHostPage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["RemoteHost"][];
+        };
+        /** @description How a node without an agent is watched over SSH; `problem` is empty where the last look went well. */
+        RemoteWatch: {
+            id: number;
+            address: string;
+            port: number;
+            /** Format: date-time */
+            tried_at: string | null;
+            /** Format: date-time */
+            answered_at: string | null;
+            problem: components["schemas"]["ProblemEnum"] | components["schemas"]["BlankEnum"];
+            problem_text: string;
+            problem_detail: string;
+        };
         /** @description What a job books, in normal form: memory in MiB. */
         Resources: {
             devices: number;
@@ -2306,6 +2499,22 @@ export interface components {
             device: number;
             memory_mib: number;
             compute_milli: number;
+        };
+        /**
+         * @description The public half of one of the server's keys, a line for the node's authorized_keys; null for one that cannot be
+         *     used.
+         */
+        SshKey: {
+            name: string;
+            public_key: string | null;
+        };
+        /** @description The name of a new key. */
+        SshKeyMakeRequest: {
+            name: string;
+        };
+        /** @description All keys by name. */
+        SshKeys: {
+            results: components["schemas"]["SshKey"][];
         };
         /** @enum {string} */
         StateEnum: "enrolled" | "ready" | "cordoned" | "draining" | "maintenance" | "silent" | "lost" | "quarantined";
@@ -2403,6 +2612,8 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Token"][];
         };
+        /** @enum {string} */
+        UnitEnum: "device-milli" | "core-milli";
         /** @description An account as administrators see it. */
         User: {
             id: number;
@@ -4940,6 +5151,249 @@ export interface operations {
             };
         };
     };
+    remote_hosts: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteHostPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remote_host_add: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoteHostMakeRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteHost"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remote_host: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteHost"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remote_host_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remote_host_confirm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteHost"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remote_host_scan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddressRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostKey"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     resume: {
         parameters: {
             query?: never;
@@ -4959,6 +5413,84 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PauseState"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ssh_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKeys"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ssh_key_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SshKeyMakeRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKey"];
                 };
             };
             /** @description Problem */
