@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable
 
@@ -27,6 +26,7 @@ from agent.vendors.tables import (
     NAMED_LINE,
     Entry,
     Record,
+    csv_cells,
     read_entries,
     read_names,
     read_processes,
@@ -199,12 +199,7 @@ def _read_csv(clean: str) -> Capture:
     names: list[str | None] = []
     rows: list[tuple[dict[str | None, str], list[str]]] = []
     for line in clean.splitlines():
-        if "," not in line or "|" in line or len(line) > 1 << 16 or is_matrix_row(line):
-            continue
-        try:
-            cells = [cell.strip() for cell in next(csv.reader([line]), [])]
-        except csv.Error:
-            continue
+        cells = [] if "|" in line or is_matrix_row(line) else csv_cells(line)
         columns = [_COLUMNS.get(cell.split(" ")[0].lower()) for cell in cells]
         if sum(column is not None for column in columns) > 1:
             names = columns

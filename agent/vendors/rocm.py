@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,6 +13,8 @@ from agent.vendors.base import EVIDENCE_CHARS, to_int, to_number
 from agent.vendors.complaints import UNSUPPORTED, loose_lines
 from agent.vendors.documents import as_text
 from agent.vendors.findings import Capture, Finding, Table, first_told, known
+from agent.vendors.matrix import GPU, links_of, read_rows
+from agent.vendors.tables import csv_cells
 
 _CARD = re.compile(r"^card(\d{1,4})$", re.IGNORECASE)
 LINE = re.compile(r"^\s*(?:GPU|DCU|HCU)\[(\d{1,4})\]\s*:\s*(.*?)\s*:(?:\s+(.*)|)$")
@@ -33,6 +34,7 @@ _NO_STATE = ("", "n/a", "none", "unknown")
 FEWEST_COLUMNS = 5
 MOST_NODES = 1 << 12  # more is an unsigned -1, and that means no preference
 _KINDS = ("XGMI", "PCIE")
+_LINK_TYPE = re.compile(r"^(XGMI|PCIE)()$")
 _USE = ("gpu use (%)", "dcu use (%)", "hcu use (%)", "average_gfx_activity (%)", "current_gfx_activity (%)")
 _SHARE = ("gpu memory allocated (vram%)", "gpu memory use (%)", "dcu memory use (%)", "hcu memory use (%)")
 _POWER = (
@@ -72,17 +74,12 @@ def read_csv(text: str) -> Capture:
     names: list[str] = []
     cards: dict[int, dict[str, str]] = {}
     for line in text.splitlines():
-        if len(line) > 1 << 16 or "," not in line:
-            continue
-        try:
-            cells = next(csv.reader([line]), [])
-        except csv.Error:
-            continue
-        match = _CARD.match(cells[0].strip()) if cells else None
-        if cells and cells[0].strip().lower() == "device":
+        cells = csv_cells(line)
+        match = _CARD.match(cells[0]) if cells else None
+        if cells and cells[0].lower() == "device":
             names = [_key(cell) for cell in cells]
         elif match and names:
-            body = dict(zip(names[1:], (cell.strip() for cell in cells[1:]), strict=False))
+            body = dict(zip(names[1:], cells[1:], strict=False))
             cards.setdefault(int(match.group(1)), {}).update(body)
     return _capture(cards, {})
 
@@ -125,8 +122,10 @@ def read_table(text: str) -> Capture:
             columns = [(found.group(), found.start()) for found in re.finditer(r"\S+(?: \S+)*", line)]
         elif columns and _ROW.match(line):
             findings.append(_row(line.rstrip(), columns))
-        elif columns and findings and columns[1][0].startswith("[Model") and (name := _NAME.match(line)):
-            findings[-1] = replace(findings[-1], model=name.group(1))
+        elif (
+            findings and any(name.startswith("[Model") for name, _ in columns) and (own := _NAME.match(line))
+        ):
+            findings[-1] = replace(findings[-1], model=own.group(1))
         elif _TABLE_ENDS.search(line):
             columns = []
     return Capture(tuple(findings))
@@ -277,20 +276,9 @@ def _unique_id(text: str | None) -> str | None:
 
 def _matrix_links(text: str) -> list[Link]:
     """The matrix of link types in `--showtopo`; those of weights and hops hold numbers only."""
-    columns: list[int] = []
-    found = []
-    for line in text.splitlines():
-        words = line.split()
-        numbers = [match for word in words if (match := re.fullmatch(r"GPU(\d{1,4})", word))]
-        if words and len(numbers) == len(words):
-            columns = [int(match.group(1)) for match in numbers]
-        elif columns and len(words) == len(columns) + 1 and len(numbers) == 1 and words[0].startswith("GPU"):
-            row = int(numbers[0].group(1))
-            pairs = zip(columns, words[1:], strict=True)
-            found += [
-                Link(a=row, b=other, kind=kind) for other, kind in pairs if row < other and kind in _KINDS
-            ]
-    return found
+    rows = read_rows(text, GPU)
+    links = {pair: link for row in rows for pair, link in links_of(row, kinds=_LINK_TYPE, device=GPU).items()}
+    return [links[pair] for pair in sorted(links)]
 
 
 def _links(system: Mapping[str, str]) -> list[Link]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+MOST_LINE_CHARS = 1 << 16
 _RULE = re.compile(r"^[\s+|=\-]*[=\-]{3,}[\s+|=\-]*$")
 STARTS_RECORD = re.compile(r"^\d{1,4}(?=\s|$)")
 _PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
@@ -83,6 +85,16 @@ def _is_header(cells: tuple[str, ...], labels: frozenset[str]) -> bool:
         and not labels.isdisjoint(cells[0].split()[:1])
         and "PID" not in " ".join(cells).split()
     )
+
+
+def csv_cells(line: str) -> list[str]:
+    """The cells of a line of comma-separated values; none for any other line, and for one of absurd length."""
+    if "," not in line or len(line) > MOST_LINE_CHARS:
+        return []
+    try:
+        return [cell.strip() for cell in next(csv.reader([line]), [])]
+    except csv.Error:
+        return []
 
 
 def split_pair(text: str | None) -> tuple[str | None, str | None]:

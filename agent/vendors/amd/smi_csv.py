@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from agent.vendors.amd.amd_smi import read_entries
 from agent.vendors.findings import Capture, Finding, merge
+from agent.vendors.tables import csv_cells
 
-MOST_CHARS = 1 << 16
 _HEADING = {
     "asic": "market_name asic_serial num_compute_units",
     "bus": "bdf",
@@ -56,7 +55,7 @@ def read_csv(text: str) -> list[Capture]:
     names: list[str] = []
     captures: list[Capture] = []
     for line in text.splitlines():
-        cells = _cells(line)
+        cells = csv_cells(line)
         lower = [cell.lower() for cell in cells]
         if "gpu" in lower[:2]:
             names = [] if "pid" in lower else lower
@@ -65,15 +64,6 @@ def read_csv(text: str) -> list[Capture]:
             row = dict(reversed([*zip(names, cells, strict=False)]))
             captures.append(_row(row, whole=len(cells) == len(names)))
     return captures
-
-
-def _cells(line: str) -> list[str]:
-    if "," not in line or len(line) > MOST_CHARS:
-        return []
-    try:
-        return [cell.strip() for cell in next(csv.reader([line]), [])]
-    except csv.Error:
-        return []
 
 
 def _row(row: Mapping[str, str], *, whole: bool) -> Capture:
