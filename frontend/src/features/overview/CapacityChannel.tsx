@@ -15,7 +15,7 @@ const GATES = [0.205, 0.455, 0.705] as const;
 const LEAST_WIDTH = 760;
 const LOSS_PX = 138;
 const LAST_LOSS_PX = 172;
-const PLATE_PX = 132;
+const SIGN_PX = 5.8;
 
 /** Whole where it is a count, one decimal below ten. */
 function amount(value: number): string {
@@ -129,13 +129,16 @@ function Stage({ x, name, value, share = "", unknown = false }: { x: number; nam
   );
 }
 
+/** Of a line in figures' widths; a Han character takes two. */
+const signs = (line: string) => [...line].reduce((sum, sign) => sum + (sign > "\u2e80" ? 2 : 1), 0);
+
 interface LossProps { x: number; value: string; what: string; details: string[]; plate?: boolean; isNarrow?: boolean }
 
 /** Where it is narrow, the words stand below the figure. */
 function Loss({ x, value, what, details, plate = false, isNarrow = false }: LossProps) {
   return (
     <>
-      {plate ? <rect x={x - 6} y="220" width={PLATE_PX} height={24 + 15 * details.filter(Boolean).length} fill="var(--surface)" /> : null}
+      {plate ? <rect x={x - 6} y="220" width={12 + SIGN_PX * Math.max(...details.map(signs))} height={24 + 15 * details.filter(Boolean).length} fill="var(--surface)" /> : null}
       <text x={x} y="236">
         <tspan className="k" style={{ fontSize: 15 }}>{value}</tspan> <tspan x={isNarrow ? x : undefined} dy={isNarrow ? 16 : undefined} style={{ fontSize: 13, fill: "var(--ink)" }}>{what}</tspan>
       </text>
