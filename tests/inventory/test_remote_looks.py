@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from agent.vendors import PROBES
+from agent.vendors.command import CommandProbe
 from controlplane.alerts.models import Alert
 from controlplane.policy.active import active_policy
 from inventory import streams
@@ -238,3 +240,14 @@ def test_a_host_key_is_shown_for_comparing(machine):
     machine.stop()
     with pytest.raises(ssh.Unreached, match="unreachable"):
         ssh.scan("127.0.0.1", machine.port)
+
+
+def test_the_server_asks_what_the_agent_asks():
+    """One table for looks from outside, one for looks from inside: the same questions."""
+    for vendor, plugin in PROBES.items():
+        if issubclass(plugin, CommandProbe):
+            inside = {" ".join(question) for question in plugin.tool.questions}
+            for tool in commands.TOOLS:
+                if tool.vendor is vendor:
+                    assert {one.arguments for one in tool.questions} == inside, tool.name
+                    assert set(plugin.tool.folders) <= set(commands._FOLDERS)
