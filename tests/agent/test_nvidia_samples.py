@@ -230,6 +230,28 @@ def test_every_recovery_action_but_none_keeps_jobs_away(action: str, expected: s
     assert (reading.check.result == "ok") is (expected == "healthy")
 
 
+def test_a_row_that_says_lost_is_a_card_and_no_sentence() -> None:
+    text = (
+        "index, name, memory.used [MiB], utilization.gpu [%]\n"
+        "0, NVIDIA L20, [GPU is lost], [GPU is lost]\n"
+        "1, NVIDIA L20, 40 MiB, 2 %\n"
+        "2, NVIDIA L20, GPU requires reset, GPU requires reset\n"
+        "Unable to determine the device handle for GPU 0000:C4:00.0: GPU is lost.\n"
+    )
+    found = document(PARSERS["nvidia"](text))["devices"]
+    assert isinstance(found, list)
+    assert [(one["index"], one["health"], one["reasons"][:1]) for one in found] == [
+        (0, "unhealthy", ["lost: memory.used: [GPU is lost]"]),
+        (1, "healthy", []),
+        (2, "unhealthy", ["reset-required: memory.used: GPU requires reset"]),
+        (
+            None,
+            "unhealthy",
+            ["lost: Unable to determine the device handle for GPU 0000:C4:00.0: GPU is lost."],
+        ),
+    ]
+
+
 def test_monitors_tell_the_last_look() -> None:
     assert figures("dmon.txt") == [
         (None, 530, 7, 39, 63.0),

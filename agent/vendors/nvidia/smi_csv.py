@@ -97,7 +97,9 @@ def parse_csv(captured: str) -> Readout:
         if header is not None:
             columns, place = header, 0
             continue
-        if not line.strip() or is_complaint(line) or (columns is not None and _is_of_others(line, columns)):
+        if not line.strip() or (is_complaint(line) and not _fits(line, columns)):
+            continue
+        if columns is not None and _is_of_others(line, columns):
             continue
         own = None if columns is None or _is_of_another(line, columns) else columns
         if own and any(column.name == "pid" for column in own):
@@ -153,6 +155,11 @@ def _is_of_others(line: str, columns: Sequence[Column]) -> bool:
     if "," in clean or _UUID.match(clean) or _BUS.match(clean):
         return False
     return len(columns) > 1 or not (_VALUE.match(clean) or _NAME.search(clean) or states.judge_text(clean))
+
+
+def _fits(line: str, columns: Sequence[Column] | None) -> bool:
+    """Whether a line has as many cells as the header above it, of which a sentence has few."""
+    return columns is not None and len(columns) > 2 and line.count(",") + 1 == len(columns)
 
 
 def _is_of_another(line: str, columns: Sequence[Column]) -> bool:

@@ -25,14 +25,9 @@ def parse_monitor(captured: str) -> Readout:
     columns: list[str] = []
     for line in captured.splitlines():
         columns = _columns(line) or columns
-        most = len(columns) - 1 if columns[-1:] == ["command"] else -1
-        cells = line.split(maxsplit=most) if columns and _ROW.match(line) else []
-        if not cells or len(cells) != len(columns):
-            continue
-        row = dict(zip(columns, cells, strict=True))
-        look = _process(row) if "pid" in row else _device(row)
-        if look.index >= 0:
-            merged.add(silent(look) if "pid" in row else conclude(look))
+        look = _look(line, columns) if columns and _ROW.match(line) else None
+        if look:
+            merged.add(silent(look) if "pid" in columns else conclude(look))
     return Readout(vendor=Vendor.NVIDIA, readings=merged.readings())
 
 
@@ -43,14 +38,23 @@ def _columns(line: str) -> list[str]:
     return words if "gpu" in words[:3] and TELLING & set(words) else []
 
 
-def _index(row: Mapping[str, str]) -> int:
-    index = to_index(row["gpu"])
-    return -1 if index is None else index
+def _look(line: str, columns: list[str]) -> Look | None:
+    """What a row says; of one with too few or too many cells only whose it is, and whether it complains."""
+    most = len(columns) - 1 if columns[-1] == "command" else -1
+    cells = line.split(maxsplit=most)
+    place = columns.index("gpu")
+    index = to_index(cells[place]) if place < len(cells) else None
+    if index is None:
+        return None
+    if len(cells) != len(columns):
+        return Look(index=index, words=(("row", line),), cut=True)
+    row = dict(zip(columns, cells, strict=True))
+    return _process(index, row) if "pid" in row else _device(index, row)
 
 
-def _device(row: Mapping[str, str]) -> Look:
+def _device(index: int, row: Mapping[str, str]) -> Look:
     return Look(
-        index=_index(row),
+        index=index,
         used=_megabytes(row),
         utilization=row.get("sm"),
         temperature=row.get("gtemp", row.get("temp")),
@@ -60,11 +64,11 @@ def _device(row: Mapping[str, str]) -> Look:
     )
 
 
-def _process(row: Mapping[str, str]) -> Look:
+def _process(index: int, row: Mapping[str, str]) -> Look:
     pid = to_int(row["pid"], low=0, high=1 << 31)
     name, used = known(row.get("command")), to_mib(_megabytes(row))
     processes = () if pid is None else (Process(pid=pid, name=name, memory_used_mib=used),)
-    return Look(index=_index(row), processes=processes)
+    return Look(index=index, processes=processes)
 
 
 def _megabytes(row: Mapping[str, str]) -> str | None:

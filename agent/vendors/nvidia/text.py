@@ -22,6 +22,7 @@ _COMPLAINT = re.compile(
     r"|(?:fallen|fell) off the bus",
     re.IGNORECASE,
 )
+_CELL = re.compile(r"\[[^\]]*\]")  # where a tool puts such words in the place of a value
 _WORTH_READING = re.compile(
     r"handle|lost|respond|available|reset|off the bus|failed|couldn|mismatch|permission|corrupt", re.I
 )
@@ -36,7 +37,7 @@ MOST_TOLD = 20
 
 def is_complaint(line: str) -> bool:
     """Whether a line is a sentence about a device that no longer answers, not a row with such words in its cells."""
-    return "|" not in line and "<" not in line and "[" not in line[:4] and bool(_COMPLAINT.search(line))
+    return "|" not in line and "<" not in line and bool(_COMPLAINT.search(_CELL.sub("", line)))
 
 
 def parse_lines(captured: str) -> Readout:
