@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from controlplane.base import clock
@@ -76,6 +76,28 @@ def queue_infos(
         )
         for q in queues
     )
+
+
+def with_queues_of(document: PolicyDocument) -> Callable[[EnginePolicy], EnginePolicy]:
+    """The edit of a policy that gives its queues the priorities and caps of a document; queues that the document has
+    not keep theirs, as closed ones do.
+    """
+    specs = {spec.name: spec for spec in document.queue_policy.queues}
+
+    def edited(info: QueueInfo) -> QueueInfo:
+        spec = specs.get(info.name)
+        if spec is None:
+            return info
+        return replace(
+            info,
+            priority=spec.priority,
+            quota_ppm=spec.quota_ppm,
+            preemptable=spec.preemptable,
+            borrow=spec.borrow,
+            model_caps=tuple(ModelCap(model, ppm) for model, ppm in sorted(spec.model_caps_ppm.items())),
+        )
+
+    return lambda policy: replace(policy, queues=tuple(edited(info) for info in policy.queues))
 
 
 def team_caps() -> dict[int, tuple[TeamCap, ...]]:

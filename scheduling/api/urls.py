@@ -3,10 +3,12 @@
 from django.urls import path
 
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
+from scheduling.api.consequences import QueuesPreviewView
 from scheduling.api.jobs import CancelView, ExplainView, JobsView, JobView, PlacementsView, SubmitView
 from scheduling.api.logs import logs
 from scheduling.api.pause import PausesView, PauseView, ResumeView
 from scheduling.api.status import StatusView
+from scheduling.api.team_quotas import MemberShareView, TeamQuotasView, TeamQuotaView
 from scheduling.api.whatif import DocumentView, RecordingsView, RecordingWishView, WhatIfView
 
 urlpatterns = [
@@ -18,6 +20,10 @@ urlpatterns = [
     path("jobs/<int:job_id>/placements", PlacementsView.as_view()),
     path("jobs/<int:job_id>/logs", logs),
     path("queues", QueuesView.as_view()),
+    path("queues/preview", QueuesPreviewView.as_view()),
+    path("team-quotas", TeamQuotasView.as_view()),
+    path("team-quotas/<int:quota_id>", TeamQuotaView.as_view()),
+    path("team-quotas/<int:quota_id>/shares/<username:username>", MemberShareView.as_view()),
     path("map", MapView.as_view()),
     path("overview", OverviewView.as_view()),
     path("pauses", PausesView.as_view()),

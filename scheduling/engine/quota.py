@@ -97,6 +97,11 @@ class _QueueCaps:
     held: dict[bool, int]
     borrows: bool
 
+    def every(self) -> list[Cap]:
+        """The queue's own first, then those of teams and members."""
+        shared = [*self.teams.values(), *self.members.values()]
+        return [*self.devices, *self.cores, *(cap for caps in shared for cap in caps)]
+
 
 class Quotas:
     """Caps of all queues of a policy over the capacity of a state. Takes are undone back to a mark, newest first."""
@@ -124,6 +129,10 @@ class Quotas:
             found += queue.teams.get(job.team, ())
             found += queue.members.get((job.team, job.owner), ())
         return found
+
+    def exceeded(self) -> list[CapMiss]:
+        """All caps under which more is held than they allow, in the order of the queues."""
+        return [cap.miss(0) for queue in self._queues.values() for cap in queue.every() if cap.room_milli < 0]
 
     def take(self, job: PendingJob, *, model: int, milli: int, cores: bool) -> None:
         """Count what a placement of the job books of devices of one model (-1: unknown), or of cores."""

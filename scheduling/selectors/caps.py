@@ -21,12 +21,12 @@ MOST_HOLDERS = 10
 
 def sentence_of(miss: CapMiss) -> Sentence:
     """The cap in words; three queries at most."""
-    return cap_sentence(miss, _names(miss))
+    return cap_sentence(miss, cap_names(miss))
 
 
 def cap_view(miss: CapMiss, user: User) -> dict[str, Any]:
     """The cap with the jobs that hold most under it; names of jobs of foreign teams are null. Six queries at most."""
-    held, names = _held_by_job(miss), _names(miss)
+    held, names = _held_by_job(miss), cap_names(miss)
     most = sorted(held, key=lambda job: (-held[job], job))[:MOST_HOLDERS]
     return {
         "kind": miss.kind.value,
@@ -43,7 +43,8 @@ def cap_view(miss: CapMiss, user: User) -> dict[str, Any]:
     }
 
 
-def _names(miss: CapMiss) -> Names:
+def cap_names(miss: CapMiss) -> Names:
+    """What people call those whose cap it is; three queries at most."""
     queue = Queue.objects.values_list("name", flat=True).get(pk=miss.queue)
     team = "" if miss.team is None else Team.objects.values_list("slug", flat=True).get(pk=miss.team)
     owner = "" if miss.owner is None else User.objects.values_list("username", flat=True).get(pk=miss.owner)

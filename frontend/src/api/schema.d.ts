@@ -797,6 +797,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queues/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description What the queues of a policy document would mean, were it activated now; queues are matched by name. */
+        post: operations["queues_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/readings": {
         parameters: {
             query?: never;
@@ -1009,6 +1026,60 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/team-quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The quotas of the teams that the caller may see. */
+        get: operations["team_quotas"];
+        put?: never;
+        /** @description The quotas of the teams that the caller may see. */
+        post: operations["team_quota_set"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/team-quotas/{quota_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One quota of a team. */
+        get: operations["team_quota"];
+        put?: never;
+        post?: never;
+        /** @description One quota of a team. */
+        delete: operations["team_quota_drop"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/team-quotas/{quota_id}/shares/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description The share of one member, set by the leads of the team. */
+        put: operations["member_share_set"];
+        post?: never;
+        /** @description The share of one member, set by the leads of the team. */
+        delete: operations["member_share_drop"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1365,6 +1436,18 @@ export interface components {
         ConfirmRequest: {
             host_key: string;
         };
+        /**
+         * @description What would follow at once: who would be over, which of the first `considered` waiting jobs would start that do
+         *     not now, and which would wait that start now; of both the first 50.
+         */
+        Consequences: {
+            considered: number;
+            over: components["schemas"]["Over"][];
+            starts: components["schemas"]["NamedJob"][];
+            starts_total: number;
+            waits: components["schemas"]["NamedJob"][];
+            waits_total: number;
+        };
         /** @description One logical CPU and who holds it. Unknown is null. */
         Cpu: {
             id: number;
@@ -1571,6 +1654,10 @@ export interface components {
             utilization_pct: number | null;
             temperature_c: number | null;
             power_mw: number | null;
+        };
+        /** @description A policy document that is not activated. */
+        DocumentRequest: {
+            document: string;
         };
         /** @description Without a `deadline` running jobs may finish; what still runs then is moved. */
         DrainRequest: {
@@ -2120,6 +2207,17 @@ export interface components {
             reasons: components["schemas"]["ReasonCount"][];
             booked_percent: components["schemas"]["BookedPercent"];
         };
+        /** @description A queue, team or member that holds more than it might: nothing of it is ended, nothing new started there. */
+        Over: {
+            kind: components["schemas"]["KindEnum"];
+            queue: string;
+            team: string | null;
+            owner: string | null;
+            model: string | null;
+            unit: components["schemas"]["UnitEnum"];
+            cap_milli: number;
+            held_milli: number;
+        };
         /** @description The cluster in one answer. */
         Overview: {
             /** Format: date-time */
@@ -2463,6 +2561,16 @@ export interface components {
         SeriesMetricEnum: "booked_mib" | "booked_milli" | "cpu_used_milli" | "load1_milli" | "memory_used_mib" | "power_mw" | "temperature_c" | "utilization_pct";
         /** @enum {string} */
         SeverityEnum: "warning" | "critical";
+        /** @description What one member may hold of the quota. */
+        Share: {
+            username: string;
+            share_milli: number;
+        };
+        /** @description A member's share. */
+        ShareSetRequest: {
+            /** Format: int64 */
+            share_milli: number;
+        };
         /** @description Alerts that match all that is not blank call nobody until `until`. */
         Silence: {
             id: number;
@@ -2554,6 +2662,30 @@ export interface components {
             /** Format: uri */
             previous: string | null;
             results: components["schemas"]["Team"][];
+        };
+        /** @description What a team may hold inside a queue, in milli-device of a model (null: of all together), and its division. */
+        TeamQuota: {
+            id: number;
+            queue: string;
+            team: string;
+            readonly model: string | null;
+            quota_milli: number;
+            shares: components["schemas"]["Share"][];
+        };
+        TeamQuotaPage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["TeamQuota"][];
+        };
+        /** @description A new quota, or another amount for the same queue, team and model. */
+        TeamQuotaSetRequest: {
+            queue: string;
+            team: string;
+            model?: string | null;
+            /** Format: int64 */
+            quota_milli: number;
         };
         /** @description A team that a user is in, with the user's role there. */
         TeamRole: {
@@ -4899,6 +5031,47 @@ export interface operations {
             };
         };
     };
+    queues_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Consequences"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readings: {
         parameters: {
             query?: {
@@ -5529,6 +5702,270 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Status"];
                 };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    team_quotas: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+                queue?: string;
+                team?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamQuotaPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    team_quota_set: {
+        parameters: {
+            query?: {
+                dry_run?: "0" | "1";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamQuotaSetRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Consequences"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamQuota"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    team_quota: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                quota_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamQuota"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    team_quota_drop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                quota_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    member_share_set: {
+        parameters: {
+            query?: {
+                dry_run?: "0" | "1";
+            };
+            header?: never;
+            path: {
+                quota_id: number;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareSetRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Consequences"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamQuota"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    member_share_drop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                quota_id: number;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Problem */
             "4XX": {
