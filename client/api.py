@@ -116,6 +116,17 @@ class Client:
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         return self._json("POST", "/api/v1/jobs/submit", json=spec, headers=headers, repeat=True)
 
+    def suspend(self, job: int, *, lose_work: bool = False) -> JSON:
+        """Let the job make its checkpoint and give up what it holds."""
+        with _about("job", job):
+            body = {"lose_work": lose_work}
+            return self._json("POST", f"/api/v1/jobs/{job}/suspend", json=body, repeat=True)
+
+    def resume(self, job: int) -> JSON:
+        """Let a suspended job wait for a place again."""
+        with _about("job", job):
+            return self._json("POST", f"/api/v1/jobs/{job}/resume", json={}, repeat=True)
+
     def dry_run(self, spec: JSON) -> JSON:
         """Where the job would go now, or why it would wait."""
         return self._json("POST", "/api/v1/jobs/submit", json=spec, params={"dry_run": "1"}, repeat=True)

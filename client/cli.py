@@ -292,6 +292,27 @@ def cancel(job: Annotated[list[int], typer.Argument(help="Job numbers.")]) -> No
     raise typer.Exit(worst)
 
 
+@app.command()
+def suspend(
+    job: int,
+    lose_work: Annotated[
+        bool, typer.Option("--lose-work", help="Stop it even without a checkpoint.")
+    ] = False,
+) -> None:
+    """Let a job make its checkpoint, stop, and hold nothing until it is resumed."""
+    with Client() as client:
+        row = client.suspend(job, lose_work=lose_work)
+    notice(say("job-is", job=job, status=row["status"]))
+
+
+@app.command()
+def resume(job: int) -> None:
+    """Let a suspended job go on from its last checkpoint as soon as there is a place."""
+    with Client() as client:
+        row = client.resume(job)
+    notice(say("job-is", job=job, status=row["status"]))
+
+
 # Status after a cancellation -> what to say.
 _CANCELLED = {"cancelled": "is-cancelled", "succeeded": "ended-before", "failed": "ended-before"}
 

@@ -40,6 +40,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Job {job}: cancellation asked for, now {status}.",
         "作业 {job}：已请求取消，当前状态 {status}。",
     ),
+    "job-is": ("Job {job} is {status}.", "作业 {job} 当前状态：{status}。"),
     "is-cancelled": ("Job {job} is cancelled.", "作业 {job} 已取消。"),
     "ended-before": (
         "Job {job} has ended already ({status}); there is nothing to cancel.",

@@ -4,7 +4,7 @@ the rules.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -38,6 +38,8 @@ class Next(StrEnum):
     PENDING = "pending"
     STARTING = "starting"
     RUNNING = "running"
+    SUSPENDING = "suspending"
+    SUSPENDED = "suspended"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -48,6 +50,7 @@ class Budget(StrEnum):
 
     RETRIES = "retries"
     REQUEUES = "requeues"
+    NOTHING = "nothing"
 
 
 # What the job itself did wrong is tried again as often as its owner allows; what befell it is tried again on
@@ -66,6 +69,7 @@ class Situation:
     ending: Ending | None = None
     retries_left: int = 0
     requeues_left: int = 0
+    suspend_wanted: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ def derive(now: Situation) -> Derived:
     """The status of a job that is not final yet; total over all situations."""
     if now.cancel_wanted:
         return Derived(Next.CANCELLED, "cancelled")
+    if now.suspend_wanted:
+        return _suspended(now)
     if now.stage is Stage.WAITING:
         return Derived(Next.PENDING, "waiting")
     if now.stage is Stage.STARTING:
@@ -88,6 +94,18 @@ def derive(now: Situation) -> Derived:
     if now.stage is Stage.RUNNING:
         return Derived(Next.RUNNING, "started")
     return _after_end(now)
+
+
+def _suspended(now: Situation) -> Derived:
+    """A job that shall hold nothing: what ends meanwhile by itself ended, all else waits to be resumed."""
+    if now.stage is Stage.WAITING:
+        return Derived(Next.SUSPENDED, "suspended")
+    if now.stage in (Stage.STARTING, Stage.RUNNING):
+        return Derived(Next.SUSPENDING, "suspend-asked")
+    ended = _after_end(now)
+    if now.stage is Stage.LOST or now.ending in MISHAPS:
+        return Derived(Next.SUSPENDED, "suspended", Budget.NOTHING)
+    return ended if ended.status is not Next.PENDING else replace(ended, status=Next.SUSPENDED)
 
 
 def _after_end(now: Situation) -> Derived:

@@ -21,6 +21,7 @@ from queues.shape import Avoidance, shape_key
 from queues.spec import decode_spec
 
 MOST_PREVIOUS_NODES = 8
+BUDGETS = {Budget.RETRIES: "retries_left", Budget.REQUEUES: "requeues_left"}
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def follow(job: Job, progress: Progress) -> bool:
         Situation(
             stage=progress.stage,
             cancel_wanted=job.intent == Intent.CANCEL,
+            suspend_wanted=job.intent == Intent.SUSPEND,
             ending=progress.exit.ending if progress.exit else None,
             retries_left=job.retries_left,
             requeues_left=job.requeues_left,
@@ -114,6 +116,35 @@ def cancel(job: Job, *, actor: str) -> bool:
         **_waited(job, now),
     }
     return _move(job, Next.CANCELLED, changes, Cause("cancelled", now, actor=actor))
+
+
+def suspend(job: Job, *, actor: str) -> bool:
+    """Let a job give up what it holds, or its place in the queue; False when it is over or is to be suspended
+    already.
+    """
+    if is_final(job) or job.intent == Intent.SUSPEND or job.status == JobStatus.HELD:
+        return False
+    now = clock.now()
+    if job.status == JobStatus.PENDING:
+        changes = {"intent": Intent.SUSPEND, **_waited(job, now)}
+        return _move(job, Next.SUSPENDED, changes, Cause("suspended", now, actor=actor))
+    return _move(job, Next.SUSPENDING, {"intent": Intent.SUSPEND}, Cause("suspend-asked", now, actor=actor))
+
+
+def resume(job: Job, *, actor: str) -> bool:
+    """Let a suspended job wait for a place again; False for any other."""
+    if job.status != JobStatus.SUSPENDED:
+        return False
+    now = clock.now()
+    changes = {"intent": Intent.RUN, "pending_since": now}
+    return _move(job, Next.PENDING, changes, Cause("resumed", now, actor=actor))
+
+
+def go_on(job: Job, code: str, details: Mapping[str, Any]) -> bool:
+    """A job that was to be suspended runs on."""
+    if job.status != JobStatus.SUSPENDING:
+        return False
+    return _move(job, Next.RUNNING, {"intent": Intent.RUN}, Cause(code, clock.now(), details))
 
 
 def excluded_devices() -> set[int]:
@@ -161,16 +192,16 @@ def restate(job: Job, code: str, details: Mapping[str, Any]) -> None:
 
 
 def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
-    budget = "retries_left" if derived.new_attempt_from is Budget.RETRIES else "requeues_left"
+    budget = BUDGETS.get(derived.new_attempt_from or Budget.NOTHING)
     now = clock.now()
     previous = [node for node in job.previous_nodes if node != progress.node]
     if progress.node is not None:
         previous = [*previous, progress.node][-MOST_PREVIOUS_NODES:]
     excluded = sorted({*job.excluded_devices, *progress.failed_devices})
     changes: dict[str, Any] = {
-        budget: F(budget) - 1,
+        **({budget: F(budget) - 1} if budget else {}),
         "attempt": job.attempt + 1,
-        "pending_since": now,
+        "pending_since": now if derived.status is Next.PENDING else None,
         "started_at": None,
         "image_pull_ms": F("image_pull_ms") + progress.image_pull_ms,
         "start_ms": F("start_ms") + progress.start_ms,

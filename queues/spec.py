@@ -27,6 +27,7 @@ LONGEST_NAME = 200
 LONGEST_ARGUMENT = 32 * 1024
 LONGEST_IMAGE = 300
 MOST_MOUNTS = 32
+LONGEST_CHECKPOINT_S = 3600
 MOST_ARGUMENTS = 1024
 MOST_VARIABLES = 256
 # The kernel refuses more than about 128 KiB in one piece, and the whole specification travels in every reply
@@ -58,6 +59,15 @@ class Network(StrEnum):
     BRIDGE = "bridge"
     HOST = "host"
     NONE = "none"
+
+
+class CheckpointSignal(StrEnum):
+    """What a job may be asked by; none that ends it whatever it does."""
+
+    USR1 = "USR1"
+    USR2 = "USR2"
+    HUP = "HUP"
+    INT = "INT"
 
 
 class KeyMeaning(StrEnum):
@@ -118,6 +128,14 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return self.devices > 0 or self.device_memory_mib is not None or bool(self.device_models)
 
 
+class CheckpointSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the job is asked for a checkpoint (docs/checkpoints.md): exactly one of a signal and a command."""
+
+    signal: CheckpointSignal | None = None
+    command: list[str] = []
+    timeout_s: int = 120
+
+
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A complete request in normal form: every default written out, memory in MiB, sets sorted. With an `image` it
     runs in a container; only there `mounts` (SOURCE:TARGET[:ro]), `network` and shared memory have a meaning.
@@ -142,6 +160,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     shared_memory_mib: int | None = msgspec.field(default=None, name="shared_memory")
     mounts: list[str] = []
     network: Network | None = None
+    checkpoint: CheckpointSpec | None = None
 
 
 # Not frozen: whoever re-raises an exception writes its traceback.
@@ -196,6 +215,7 @@ def read_spec(raw: object, rules: SpecRules) -> JobSpec:
         max_retries=top.integer("max_retries", low=0, high=MOST_RETRIES) or 0,
         time_limit_s=top.integer("time_limit_s", low=1, high=MOST_TIME_LIMIT_S),
         strict_single=top.boolean("strict_single") or False,
+        checkpoint=_checkpoint(top),
         **_container(top),
     )
     _check_size(top, spec)
@@ -250,6 +270,26 @@ def _working_dir(top: Fields) -> str | None:
     if path is not None and not path.startswith("/"):
         top.refuse("working_dir", "not-absolute")
     return path
+
+
+def _checkpoint(top: Fields) -> CheckpointSpec | None:
+    raw = top.value("checkpoint")
+    if raw is None:
+        return None
+    if not isinstance(raw, Mapping):
+        top.refuse("checkpoint", Fault.TYPE, expected="object")
+        return None
+    part = Fields(raw, path="checkpoint", errors=top.errors)
+    name = part.choice("signal", list(CheckpointSignal))
+    spec = CheckpointSpec(
+        signal=None if name is None else CheckpointSignal(name),
+        command=part.texts("command", most=MOST_ARGUMENTS, longest=LONGEST_ARGUMENT, allowed=LINE_CHARACTERS),
+        timeout_s=_or(part.integer("timeout_s", low=1, high=LONGEST_CHECKPOINT_S), 120),
+    )
+    part.refuse_unknown()
+    if part.given("signal") == bool(part.value("command")):
+        top.refuse("checkpoint", "signal-or-command")
+    return spec
 
 
 def _container(top: Fields) -> dict[str, Any]:

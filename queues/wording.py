@@ -40,6 +40,7 @@ FAULTS: Mapping[str, str | Promise] = {
     "command-size": _("Command and environment together must have at most %(limit)s bytes."),
     "image-name": _("Is no name of an image. Write for example registry.example.com/team/image:1.0."),
     "image-missing": _("Has a meaning only for containers. Name an image, or leave it out."),
+    "signal-or-command": _("Give either a signal or a command, by which the job is asked for a checkpoint."),
     "not-a-mount": _(
         "Write SOURCE:TARGET or SOURCE:TARGET:ro, both absolute paths without .., colon and comma."
     ),

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
-from agent.protocol import ExitReason, Pull, TaskPhase, TaskState
+from agent.protocol import Checkpoint, ExitReason, Pull, TaskPhase, TaskState
 from controlplane.base import clock
 from controlplane.base.texts import LINES, without_control_characters
 from controlplane.base.tx import Topic, after_commit
@@ -20,7 +20,7 @@ from queues import lifecycle
 from queues.derive import Ending, Stage
 from queues.lifecycle import Exit, Progress
 from queues.models import Job, JobEvent
-from scheduling.backends.agent import bump_epoch
+from scheduling.backends.agent import CHECKPOINT, asked_number, bump_epoch
 from scheduling.bookings import failed_devices, locked_live, set_free
 from scheduling.evacuation import ENDINGS as OUR_ENDINGS
 from scheduling.models import LIVE_PHASES, Phase, Placement
@@ -72,6 +72,8 @@ def _observe(placement: Placement, job: Job, task: TaskState) -> bool:
     if (task.attempt, task.fence) != (placement.attempt, placement.fence):
         _remark_late(job, placement, task)
         return False
+    if task.checkpoint is not None:
+        _note_checkpoint(placement, job, task.checkpoint)
     if task.pull is not None and placement.running_at is None:
         _note_pull(job, task.pull)
     if task.phase is TaskPhase.ENDED:
@@ -121,6 +123,23 @@ def _ran(task: TaskState, now: datetime) -> timedelta:
     if task.started_at_ms is None or task.ended_at_ms is None:
         return timedelta()
     return timedelta(milliseconds=min(max(0, task.ended_at_ms - task.started_at_ms), clock.to_ms(now)))
+
+
+def _note_checkpoint(placement: Placement, job: Job, told: Checkpoint) -> None:
+    """Register the attempt's last checkpoint; a job that was asked for it is stopped with it, or runs on without."""
+    path = without_control_characters(told.path)[:1000]
+    if path:
+        details = {"path": path, "made_at_ms": told.made_at_ms, "node": placement.node_id}
+        lifecycle.restate(job, CHECKPOINT, details)
+    if told.asked is None or told.asked != asked_number(placement):
+        return
+    if path and not told.problem:
+        _write(placement, {"phase": Phase.STOPPING})
+    else:
+        _write(placement, {"phase": Phase.RUNNING, "stop_reason": "", "stopping_at": None})
+        problem = without_control_characters(told.problem)[:500]
+        lifecycle.go_on(job, "checkpoint-failed", {"problem": problem or "-", "node": placement.node_id})
+    bump_epoch([placement.node_id])
 
 
 def _note_pull(job: Job, pull: Pull) -> None:

@@ -28,7 +28,7 @@ from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, submit
 from scheduling.api.requests import JOB_REQUEST
 from scheduling.api.serializers import AttemptSerializer, DryRunSerializer, ExplainSerializer, JobSerializer
-from scheduling.operations import cancel_job
+from scheduling.operations import cancel_job, resume_job, suspend_job
 from scheduling.selectors.bookings import job_placements
 from scheduling.selectors.dryrun import dry_run
 from scheduling.selectors.explanations import explain_job
@@ -149,6 +149,46 @@ class CancelView(APIView):
         with transaction.atomic():
             if cancel_job(job.pk, actor=signed_in(request).username):
                 audit.record(request, "job-cancel", target=job)
+        return Response(JobSerializer(job_view(find_job(request, job_id))).data)
+
+
+class SuspendSerializer(StrictSerializer):
+    """What may be lost."""
+
+    lose_work = serializers.BooleanField(
+        default=False, help_text="Stop it even without a checkpoint; it then begins anew."
+    )
+
+
+class SuspendView(APIView):
+    """Suspend a job: it makes its checkpoint, stops, and holds nothing until it is resumed."""
+
+    permission_classes = [permission_for(Action.JOB_CANCEL)]
+
+    @extend_schema(operation_id="job_suspend", request=SuspendSerializer, responses=JobSerializer)
+    def post(self, request: Request, job_id: int) -> Response:
+        job = find_job(request, job_id)
+        require(signed_in(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
+        body = read_body(request, SuspendSerializer)
+        with transaction.atomic():
+            if suspend_job(job.pk, actor=signed_in(request).username, lose_work=body["lose_work"]):
+                audit.record(request, "job-suspend", target=job)
+        return Response(JobSerializer(job_view(find_job(request, job_id))).data)
+
+
+class ResumeJobView(APIView):
+    """Resume a suspended job: it waits for a place and goes on from its last checkpoint."""
+
+    permission_classes = [permission_for(Action.JOB_CANCEL)]
+
+    @extend_schema(operation_id="job_resume", request=EmptySerializer, responses=JobSerializer)
+    def post(self, request: Request, job_id: int) -> Response:
+        job = find_job(request, job_id)
+        require(signed_in(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
+        read_body(request, EmptySerializer)
+        with transaction.atomic():
+            if resume_job(job.pk, actor=signed_in(request).username):
+                audit.record(request, "job-resume", target=job)
         return Response(JobSerializer(job_view(find_job(request, job_id))).data)
 
 

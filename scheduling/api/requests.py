@@ -7,12 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from queues.spec import (
+    LONGEST_CHECKPOINT_S,
     MOST_CORES,
     MOST_DEVICES,
     MOST_RETRIES,
     MOST_TIME_LIMIT_S,
     PRIORITY_RANGE,
     WHOLE_MILLI,
+    CheckpointSignal,
     Network,
 )
 from scheduling.edits import LARGEST_WEIGHT, MOST_EDITS, MOST_JOBS_ADDED, MOST_NODES_ADDED, EditKind
@@ -64,6 +66,17 @@ JOB_REQUEST: dict[str, Any] = {
         "image": {"type": "string", "nullable": True, "description": "Runs in a container of this image."},
         "shared_memory": _MEMORY,
         "mounts": {**_TEXTS, "description": "SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows."},
+        "checkpoint": {
+            "type": "object",
+            "nullable": True,
+            "description": "How the job is asked for a checkpoint: a signal or a command.",
+            "additionalProperties": False,
+            "properties": {
+                "signal": {"type": "string", "enum": [*map(str, CheckpointSignal)]},
+                "command": _TEXTS,
+                "timeout_s": {"type": "integer", "minimum": 1, "maximum": LONGEST_CHECKPOINT_S},
+            },
+        },
         "network": {"type": "string", "enum": [*map(str, Network)], "nullable": True},
     },
 }

@@ -60,6 +60,14 @@ class ResourcesSerializer(serializers.Serializer):
     shareable = serializers.BooleanField()
 
 
+class CheckpointSpecSerializer(serializers.Serializer):
+    """How a job is asked for a checkpoint."""
+
+    signal = serializers.ChoiceField(choices=["USR1", "USR2", "HUP", "INT"], allow_null=True)
+    command = serializers.ListField(child=serializers.CharField())
+    timeout_s = serializers.IntegerField()
+
+
 class JobSpecSerializer(serializers.Serializer):
     """A request in normal form; sent again it reads the same."""
 
@@ -82,6 +90,7 @@ class JobSpecSerializer(serializers.Serializer):
     shared_memory = serializers.IntegerField(allow_null=True)
     mounts = serializers.ListField(child=serializers.CharField())
     network = serializers.ChoiceField(choices=["bridge", "host", "none"], allow_null=True)
+    checkpoint = CheckpointSpecSerializer(allow_null=True)
 
 
 class JobSerializer(serializers.Serializer):

@@ -4,7 +4,16 @@ from django.urls import path
 
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
 from scheduling.api.consequences import QueuesPreviewView
-from scheduling.api.jobs import CancelView, ExplainView, JobsView, JobView, PlacementsView, SubmitView
+from scheduling.api.jobs import (
+    CancelView,
+    ExplainView,
+    JobsView,
+    JobView,
+    PlacementsView,
+    ResumeJobView,
+    SubmitView,
+    SuspendView,
+)
 from scheduling.api.logs import logs
 from scheduling.api.pause import PausesView, PauseView, ResumeView
 from scheduling.api.status import StatusView
@@ -16,6 +25,8 @@ urlpatterns = [
     path("jobs/submit", SubmitView.as_view()),
     path("jobs/<int:job_id>", JobView.as_view()),
     path("jobs/<int:job_id>/cancel", CancelView.as_view()),
+    path("jobs/<int:job_id>/suspend", SuspendView.as_view()),
+    path("jobs/<int:job_id>/resume", ResumeJobView.as_view()),
     path("jobs/<int:job_id>/explain", ExplainView.as_view()),
     path("jobs/<int:job_id>/placements", PlacementsView.as_view()),
     path("jobs/<int:job_id>/logs", logs),

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from django.db import connection, transaction
+from django.db.models import F
 
-from agent.protocol import AssignedDevice, Assignment, Vendor, Want
+from agent.protocol import AssignedDevice, Assignment, CheckpointWay, Vendor, Want
+from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
 from inventory.models import Node
 from queues.lifecycle import is_final
-from queues.models import Job
-from queues.spec import decode_spec
+from queues.models import Job, JobEvent
+from queues.spec import CheckpointSpec, decode_spec
 from scheduling.models import LIVE_PHASES, DesiredState, Phase, Placement, Slice
 
 GRACE_S = 10
+CHECKPOINT = "checkpoint"
 
 # The row is made on first use; 1 is the epoch of a node that never had a placement.
 BUMP = """
@@ -114,10 +117,20 @@ def _built(node_id: int) -> tuple[int, list[Assignment]]:
         # overtaken on its way, would then be believed again.
         before, epoch = epoch, epoch_of(node_id)
         if before == epoch:
-            return epoch, [assignment_of(placement) for placement in placements]
+            made = checkpoints(placements)
+            return epoch, [assignment_of(placement, made.get(placement.job_id)) for placement in placements]
 
 
-def assignment_of(placement: Placement) -> Assignment:
+def checkpoints(placements: Sequence[Placement]) -> dict[int, str]:
+    """Where the last checkpoint of an earlier attempt lies, by job; one query, none for first attempts."""
+    again = [placement.job_id for placement in placements if placement.attempt > 1]
+    if not again:
+        return {}
+    events = JobEvent.objects.filter(job__in=again, code=CHECKPOINT, attempt__lt=F("job__attempt"))
+    return dict(events.order_by("job", "-pk").distinct("job").values_list("job", "details__path"))
+
+
+def assignment_of(placement: Placement, resume_from: str | None = None) -> Assignment:
     """What the agent is told about one placement."""
     spec = decode_spec(placement.job.spec)
     return Assignment(
@@ -141,7 +154,23 @@ def assignment_of(placement: Placement) -> Assignment:
         shared_memory_mib=spec.shared_memory_mib,
         mounts=spec.mounts,
         network=None if spec.network is None else spec.network.value,
+        checkpoint=_way(spec.checkpoint),
+        checkpoint_asked=asked_number(placement),
+        resume_from=resume_from,
     )
+
+
+def _way(spec: CheckpointSpec | None) -> CheckpointWay | None:
+    if spec is None:
+        return None
+    return CheckpointWay(signal=spec.signal, command=spec.command, timeout_s=spec.timeout_s)
+
+
+def asked_number(placement: Placement) -> int | None:
+    """Tells one asking for a checkpoint from the next: the moment of it."""
+    if placement.phase != Phase.CHECKPOINTING or placement.stopping_at is None:
+        return None
+    return clock.to_ms(placement.stopping_at)
 
 
 def wanted(placement: Placement, job: Job) -> Want:

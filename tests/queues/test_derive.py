@@ -11,10 +11,8 @@ from queues.events import event_text
 from queues.models import FINAL_STATUSES, ExitClass, JobEvent, JobStatus
 
 ALL = [
-    Situation(stage, cancel, ending, retries, requeues)
-    for stage, cancel, ending, retries, requeues in itertools.product(
-        Stage, (False, True), (None, *Ending), (0, 2), (0, 5)
-    )
+    Situation(*parts)
+    for parts in itertools.product(Stage, (False, True), (None, *Ending), (0, 2), (0, 5), (False, True))
 ]
 
 
@@ -36,8 +34,16 @@ def test_a_new_attempt_is_paid_for_and_only_then_made():
         if derived.new_attempt_from is Budget.REQUEUES:
             assert situation.requeues_left > 0
             assert situation.ending in MISHAPS or situation.ending is None
+        if derived.new_attempt_from is Budget.NOTHING:
+            assert situation.suspend_wanted and derived.status is Next.SUSPENDED
         if derived.new_attempt_from is None and situation.stage in (Stage.ENDED, Stage.LOST):
             assert derived.status.value in FINAL_STATUSES
+
+
+def test_what_is_to_be_suspended_never_waits_for_a_place():
+    for situation in ALL:
+        if situation.suspend_wanted and not situation.cancel_wanted:
+            assert derive(situation).status not in (Next.PENDING, Next.RUNNING, Next.STARTING)
 
 
 @pytest.mark.parametrize("ending", [Ending.SUCCESS, Ending.TIME_LIMIT])

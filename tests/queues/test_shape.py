@@ -8,7 +8,7 @@ import pytest
 from controlplane.policy.reading import read_document
 from queues.rules import spec_rules
 from queues.shape import Avoidance, shape_key
-from queues.spec import CpuClass, JobSpec, Network, read_spec
+from queues.spec import CheckpointSpec, CpuClass, JobSpec, Network, read_spec
 from scheduling.requests import request_of
 
 SPEC = read_spec({"queue": "training", "command": ["run"]}, spec_rules(read_document("scheduler: {}")))
@@ -24,6 +24,7 @@ IRRELEVANT = {
     "shared_memory_mib": 64,
     "mounts": ["/a:/b"],
     "network": Network.HOST,
+    "checkpoint": CheckpointSpec(command=["save"]),
     "queue": "offline",  # by its id, see below
     "team": "vision",  # by its id, see below
 }

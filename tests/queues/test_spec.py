@@ -156,6 +156,11 @@ def test_whole_numbers_have_bounds(field, low, high):
         (body(working_dir="data"), {"working_dir": "not-absolute"}),
         (body(cpu_class="fast"), {"cpu_class": "choice"}),
         (body(strict_single=1), {"strict_single": "type"}),
+        (body(checkpoint=1), {"checkpoint": "type"}),
+        (body(checkpoint={}), {"checkpoint": "signal-or-command"}),
+        (body(checkpoint={"signal": "USR1", "command": ["a"]}), {"checkpoint": "signal-or-command"}),
+        (body(checkpoint={"command": ["a"], "timeout_s": 0}), {"checkpoint.timeout_s": "min"}),
+        (body(checkpoint={"signal": "USR1", "other": 1}), {"checkpoint.other": "unknown-field"}),
         (body(image="--privileged"), {"image": "image-name"}),
         (body(image="Registry/x y"), {"image": "image-name"}),
         (

@@ -434,6 +434,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Resume a suspended job: it waits for a place and goes on from its last checkpoint. */
+        post: operations["job_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Suspend a job: it makes its checkpoint, stops, and holds nothing until it is resumed. */
+        post: operations["job_suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/submit": {
         parameters: {
             query?: never;
@@ -1424,6 +1458,12 @@ export interface components {
             text: string;
             node_name: string;
         };
+        /** @description How a job is asked for a checkpoint. */
+        CheckpointSpec: {
+            signal: (components["schemas"]["SignalEnum"] | components["schemas"]["NullEnum"]) | null;
+            command: string[];
+            timeout_s: number;
+        };
         /** @description Which cluster this is. */
         Cluster: {
             name: string;
@@ -1884,6 +1924,7 @@ export interface components {
             shared_memory: number | null;
             mounts: string[];
             network: (components["schemas"]["NetworkEnum"] | components["schemas"]["NullEnum"]) | null;
+            checkpoint: components["schemas"]["CheckpointSpec"] | null;
         };
         /** @enum {string} */
         JobStatusEnum: "held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled";
@@ -2571,6 +2612,8 @@ export interface components {
             /** Format: int64 */
             share_milli: number;
         };
+        /** @enum {string} */
+        SignalEnum: "USR1" | "USR2" | "HUP" | "INT";
         /** @description Alerts that match all that is not blank call nobody until `until`. */
         Silence: {
             id: number;
@@ -2641,6 +2684,14 @@ export interface components {
             name: string;
             digest: string | null;
             size_mib: number | null;
+        };
+        /** @description What may be lost. */
+        SuspendRequest: {
+            /**
+             * @description Stop it even without a checkpoint; it then begins anew.
+             * @default false
+             */
+            lose_work: boolean;
         };
         /** @description A team. */
         Team: {
@@ -3988,6 +4039,88 @@ export interface operations {
             };
         };
     };
+    job_resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_suspend: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SuspendRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     job_submit: {
         parameters: {
             query?: {
@@ -4045,6 +4178,13 @@ export interface operations {
                     shared_memory?: (number | string) | null;
                     /** @description SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows. */
                     mounts?: string[];
+                    /** @description How the job is asked for a checkpoint: a signal or a command. */
+                    checkpoint?: {
+                        /** @enum {string} */
+                        signal?: "USR1" | "USR2" | "HUP" | "INT";
+                        command?: string[];
+                        timeout_s?: number;
+                    } | null;
                     /** @enum {string|null} */
                     network?: "bridge" | "host" | "none" | null;
                 };
@@ -6659,6 +6799,13 @@ export interface operations {
                             shared_memory?: (number | string) | null;
                             /** @description SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows. */
                             mounts?: string[];
+                            /** @description How the job is asked for a checkpoint: a signal or a command. */
+                            checkpoint?: {
+                                /** @enum {string} */
+                                signal?: "USR1" | "USR2" | "HUP" | "INT";
+                                command?: string[];
+                                timeout_s?: number;
+                            } | null;
                             /** @enum {string|null} */
                             network?: "bridge" | "host" | "none" | null;
                         };
