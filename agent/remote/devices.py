@@ -20,8 +20,8 @@ from agent.vendors.ascend.table import looks_like_table, parse_table
 from agent.vendors.ascend.topology import looks_like_topology, parse_topology
 from agent.vendors.base import ProbeError, Readout, plain
 from agent.vendors.command import CommandProbe
-from agent.vendors.conclusions import conclude
-from agent.vendors.findings import merge
+from agent.vendors.reading.conclusions import conclude
+from agent.vendors.reading.findings import merge
 
 _LOGGED = re.compile(r"\[ *(\d{1,12})\.\d{1,9}\] ")
 

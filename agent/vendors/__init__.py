@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from agent.protocol import Vendor
 from agent.vendors import amd, ascend, cambricon, cpu, hygon, iluvatar, metax, mthreads, nvidia, tenstorrent
 from agent.vendors.base import CPU, Probe, Readout
-from agent.vendors.captures import tidied
+from agent.vendors.reading.captures import tidied
 
 PROBES: Mapping[Vendor, type[Probe]] = {
     Vendor.NVIDIA: nvidia.NvidiaProbe,

@@ -10,8 +10,8 @@ import msgspec
 from agent.protocol import CheckResult, Partition, Vendor
 from agent.vendors.base import MOST_ERRORS, Process, plain, to_int
 from agent.vendors.command import CommandProbe, Tool
-from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken
-from agent.vendors.findings import (
+from agent.vendors.reading.complaints import add_complaints, loose_lines, nothing_found, spoken
+from agent.vendors.reading.findings import (
     COMMON_RULES,
     Capture,
     Finding,
@@ -23,8 +23,8 @@ from agent.vendors.findings import (
     uncorrectable_errors,
     with_processes,
 )
-from agent.vendors.matrix import looks_like_matrix, read_matrix
-from agent.vendors.tables import (
+from agent.vendors.reading.matrix import looks_like_matrix, read_matrix
+from agent.vendors.reading.tables import (
     Entry,
     Record,
     read_entries,

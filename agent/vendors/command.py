@@ -17,9 +17,9 @@ from agent.host.numa import pci_cpus, pci_numa_node
 from agent.notices import notice
 from agent.protocol import Notice, Vendor
 from agent.vendors.base import ProbeError, Reading, Readout, with_facts
-from agent.vendors.conclusions import conclude
 from agent.vendors.error_counts import ErrorCounts
-from agent.vendors.findings import Capture, Table, merge
+from agent.vendors.reading.conclusions import conclude
+from agent.vendors.reading.findings import Capture, Table, merge
 
 ROUND_TIMEOUT_S = 7.0
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from agent.protocol import CheckResult, Vendor
-from agent.vendors import rocm
 from agent.vendors.base import plain
 from agent.vendors.command import CommandProbe, Tool
-from agent.vendors.complaints import add_complaints, nothing_found, with_damage
-from agent.vendors.documents import find_json, looks_cut
-from agent.vendors.findings import COMMON_RULES, Capture, Table, merge, rule
+from agent.vendors.reading import rocm
+from agent.vendors.reading.complaints import add_complaints, nothing_found, with_damage
+from agent.vendors.reading.documents import find_json, looks_cut
+from agent.vendors.reading.findings import COMMON_RULES, Capture, Table, merge, rule
 
 TABLE = Table(
     rules=(

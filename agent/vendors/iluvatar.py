@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.base import plain, to_int
 from agent.vendors.command import CommandProbe, Tool
-from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken, with_damage
-from agent.vendors.documents import entries_of_element, read_elements
-from agent.vendors.findings import (
+from agent.vendors.reading.complaints import add_complaints, loose_lines, nothing_found, spoken, with_damage
+from agent.vendors.reading.documents import entries_of_element, read_elements
+from agent.vendors.reading.findings import (
     COMMON_RULES,
     Capture,
     Finding,
@@ -21,8 +21,8 @@ from agent.vendors.findings import (
     uncorrectable_errors,
     with_processes,
 )
-from agent.vendors.matrix import is_matrix_row, looks_like_matrix, read_matrix
-from agent.vendors.tables import (
+from agent.vendors.reading.matrix import is_matrix_row, looks_like_matrix, read_matrix
+from agent.vendors.reading.tables import (
     NAMED_LINE,
     Entry,
     Record,

@@ -11,9 +11,9 @@ from agent.notices import notice
 from agent.protocol import CheckResult, Notice, Vendor
 from agent.vendors.base import plain, to_int
 from agent.vendors.command import CommandProbe, Tool
-from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, spoken, with_damage
-from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
-from agent.vendors.findings import (
+from agent.vendors.reading.complaints import add_complaints, loose_lines, nothing_found, spoken, with_damage
+from agent.vendors.reading.documents import as_text, dig, entries_of, find_json, looks_cut
+from agent.vendors.reading.findings import (
     COMMON_RULES,
     Capture,
     Finding,
@@ -24,8 +24,8 @@ from agent.vendors.findings import (
     uncorrectable_errors,
     with_processes,
 )
-from agent.vendors.matrix import looks_like_matrix, read_matrix
-from agent.vendors.tables import (
+from agent.vendors.reading.matrix import looks_like_matrix, read_matrix
+from agent.vendors.reading.tables import (
     NAMED_LINE,
     Entry,
     Record,

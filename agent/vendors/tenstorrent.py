@@ -9,9 +9,9 @@ from typing import Any
 from agent.protocol import CheckResult, Vendor
 from agent.vendors.base import plain
 from agent.vendors.command import CommandProbe, Tool
-from agent.vendors.complaints import add_complaints, loose_lines, nothing_found, with_damage
-from agent.vendors.documents import as_text, dig, entries_of, find_json, looks_cut
-from agent.vendors.findings import COMMON_RULES, Capture, Finding, Table, known, rule
+from agent.vendors.reading.complaints import add_complaints, loose_lines, nothing_found, with_damage
+from agent.vendors.reading.documents import as_text, dig, entries_of, find_json, looks_cut
+from agent.vendors.reading.findings import COMMON_RULES, Capture, Finding, Table, known, rule
 
 TABLE = Table(
     rules=(

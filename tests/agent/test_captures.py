@@ -9,7 +9,7 @@ import pytest
 
 from agent.vendors import PARSERS
 from agent.vendors.base import document, plain
-from agent.vendors.captures import tidy
+from agent.vendors.reading.captures import tidy
 
 SAMPLES = Path(__file__).parent / "samples"
 READ = (

@@ -9,7 +9,7 @@ import pytest
 from agent.protocol import CheckResult, Link, Vendor
 from agent.vendors import PROBES
 from agent.vendors.base import Readout, document
-from agent.vendors.findings import mib
+from agent.vendors.reading.findings import mib
 
 SAMPLES = Path(__file__).parent / "samples"
 OTHERS = [vendor for vendor in Vendor if vendor not in (Vendor.NVIDIA, Vendor.ASCEND)]

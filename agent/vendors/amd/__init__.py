@@ -14,9 +14,9 @@ from agent.vendors.amd import amd_smi, slices
 from agent.vendors.amd.captured import TABLE, collect, read_text
 from agent.vendors.base import ProbeError, Readout
 from agent.vendors.command import Identities, ask, complete, tool_on_path
-from agent.vendors.conclusions import conclude
 from agent.vendors.error_counts import ErrorCounts
-from agent.vendors.findings import Capture
+from agent.vendors.reading.conclusions import conclude
+from agent.vendors.reading.findings import Capture
 
 TOOLS = ("amd-smi", "rocm-smi")
 FOLDERS = ("/opt/rocm/bin",)

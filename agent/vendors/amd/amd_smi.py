@@ -9,10 +9,10 @@ from typing import Any
 
 from agent.protocol import Link, Partition
 from agent.vendors.base import MOST_ERRORS, Process, to_int
-from agent.vendors.documents import as_text, dig, entries_of
-from agent.vendors.findings import Capture, Finding, first_told, known, mib
-from agent.vendors.tables import read_entries as read_list_entries
-from agent.vendors.tables import split_blocks
+from agent.vendors.reading.documents import as_text, dig, entries_of
+from agent.vendors.reading.findings import Capture, Finding, first_told, known, mib
+from agent.vendors.reading.tables import read_entries as read_list_entries
+from agent.vendors.reading.tables import split_blocks
 
 MOST_INDEX = 1 << 12
 _BLOCK = re.compile(r"^\s{0,2}GPU: (\d{1,4})\s*$")

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from agent.protocol import CheckResult, Link, normal_pci
-from agent.vendors import rocm
 from agent.vendors.amd import amd_smi, monitor, overview, slices, smi_csv, topology
 from agent.vendors.base import NO_INDEX, plain
-from agent.vendors.complaints import add_complaints, nothing_found, with_damage
-from agent.vendors.documents import dig, find_json, looks_cut
-from agent.vendors.findings import COMMON_RULES, Capture, Finding, Table, merge, rule
+from agent.vendors.reading import rocm
+from agent.vendors.reading.complaints import add_complaints, nothing_found, with_damage
+from agent.vendors.reading.documents import dig, find_json, looks_cut
+from agent.vendors.reading.findings import COMMON_RULES, Capture, Finding, Table, merge, rule
 
 TABLE = Table(
     rules=(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from agent.protocol import Partition
 from agent.vendors.base import MOST_ERRORS, to_int
-from agent.vendors.findings import Capture, Finding, first_told, known, merge
-from agent.vendors.tables import split_pair
+from agent.vendors.reading.findings import Capture, Finding, first_told, known, merge
+from agent.vendors.reading.tables import split_pair
 
 _HEAD = re.compile(r"^\s*(?:TIMESTAMP\s+)?GPU(?:\s+[A-Z][A-Z0-9_%]*)+\s*$")
 _MEASURED = re.compile(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from agent.protocol import Partition
 from agent.vendors.amd.amd_smi import driver_number
 from agent.vendors.base import MOST_ERRORS, Process, to_int
-from agent.vendors.findings import Capture, Finding, mib
+from agent.vendors.reading.findings import Capture, Finding, mib
 
 _BOX_FIRST = re.compile(r"^\|\s*([0-9A-Fa-fXx*:.]{7,16})\s+(\S[^|]*?)\s*\|([^|]*)\|")
 _BOX_SECOND = re.compile(r"^\|\s*(\d{1,4})\s+[^|]*\|([^|]*)\|")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from agent.protocol import Link, Partition
-from agent.vendors.findings import Capture, Finding, mib
+from agent.vendors.reading.findings import Capture, Finding, mib
 
 WHOLE = "SPX"
 _MEMORY_MODE = re.compile(r"^NPS(\d)$")

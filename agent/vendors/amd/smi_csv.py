@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.vendors.amd.amd_smi import read_entries
-from agent.vendors.findings import Capture, Finding, merge
-from agent.vendors.tables import csv_cells
+from agent.vendors.reading.findings import Capture, Finding, merge
+from agent.vendors.reading.tables import csv_cells
 
 _HEADING = {
     "asic": "market_name asic_serial num_compute_units",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agent.protocol import Link, normal_pci
 from agent.vendors.base import NO_INDEX
-from agent.vendors.findings import Capture, Finding
+from agent.vendors.reading.findings import Capture, Finding
 
 _TITLE = re.compile(r"^\s*([A-Z][A-Z -]*) TABLE:\s*$")
 _KINDS = ("XGMI", "PCIE")

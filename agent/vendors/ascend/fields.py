@@ -21,7 +21,7 @@ from agent.vendors.base import (
     to_int,
     to_number,
 )
-from agent.vendors.findings import known
+from agent.vendors.reading.findings import known
 
 CONTROLLERS = frozenset({"mcu", "3559"})
 TEMPERATURES = ("temperature", "npu temperature")

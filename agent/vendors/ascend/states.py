@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from agent.protocol import CheckResult
 from agent.vendors.base import EVIDENCE_CHARS, SEVERITY
-from agent.vendors.complaints import ANOTHER_HOST
+from agent.vendors.reading.complaints import ANOTHER_HOST
 
 OK, UNKNOWN, FAILED, FATAL = CheckResult.OK, CheckResult.UNKNOWN, CheckResult.FAILED, CheckResult.FATAL
 Verdict = tuple[CheckResult, str, str]

@@ -9,10 +9,10 @@ from agent.host.files import parse_cpu_list
 from agent.notices import notice
 from agent.protocol import DeviceFacts, DeviceSample, Link, Vendor
 from agent.vendors.base import Reading, Readout, device_name, to_int
-from agent.vendors.matrix import GPU, Row, is_header, links_of, read_rows
 from agent.vendors.nvidia import states
 from agent.vendors.nvidia.look import gap
 from agent.vendors.nvidia.merging import Merged
+from agent.vendors.reading.matrix import GPU, Row, is_header, links_of, read_rows
 
 MOST_NODES = 1 << 10
 _KIND = re.compile(r"^(NV|PIX|PXB|PHB|NODE|SYS|SOC)(\d{0,3})$")

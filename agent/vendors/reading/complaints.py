@@ -9,8 +9,8 @@ from dataclasses import replace
 from agent.notices import notice
 from agent.protocol import normal_pci
 from agent.vendors.base import EVIDENCE_CHARS, NO_INDEX
-from agent.vendors.findings import Capture, Finding, Table, known
-from agent.vendors.tables import Entry
+from agent.vendors.reading.findings import Capture, Finding, Table, known
+from agent.vendors.reading.tables import Entry
 
 _BUS = re.compile(
     r"(?<![0-9A-Fa-f])((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])(?![0-9A-Fa-f])"

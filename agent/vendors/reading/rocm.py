@@ -10,11 +10,11 @@ from typing import Any
 from agent.notices import notice
 from agent.protocol import Link, Partition
 from agent.vendors.base import EVIDENCE_CHARS, to_int, to_number
-from agent.vendors.complaints import UNSUPPORTED, loose_lines
-from agent.vendors.documents import as_text
-from agent.vendors.findings import Capture, Finding, Table, first_told, known
-from agent.vendors.matrix import GPU, links_of, read_rows
-from agent.vendors.tables import csv_cells
+from agent.vendors.reading.complaints import UNSUPPORTED, loose_lines
+from agent.vendors.reading.documents import as_text
+from agent.vendors.reading.findings import Capture, Finding, Table, first_told, known
+from agent.vendors.reading.matrix import GPU, links_of, read_rows
+from agent.vendors.reading.tables import csv_cells
 
 _CARD = re.compile(r"^card(\d{1,4})$", re.IGNORECASE)
 LINE = re.compile(r"^\s*(?:GPU|DCU|HCU)\[(\d{1,4})\]\s*:\s*(.*?)\s*:(?:\s+(.*)|)$")

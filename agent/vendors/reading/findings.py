@@ -14,7 +14,7 @@ from agent.protocol import (
     normal_pci,
 )
 from agent.vendors.base import MOST_ERRORS, NO_INDEX, SEVERITY, Process, to_int, to_mib
-from agent.vendors.tables import Entry, ProcessRow
+from agent.vendors.reading.tables import Entry, ProcessRow
 
 _ABSENT = re.compile(
     r"^([-/.*\s]*|\[?n/?a\]?\b.*|\[?(not supported|unknown|insufficient permissions)\]?|none|null|nan|undefined)$",

@@ -19,7 +19,7 @@ from agent.vendors.base import (
     to_int,
     to_number,
 )
-from agent.vendors.findings import Capture, Finding, Rule, Table, known, mib
+from agent.vendors.reading.findings import Capture, Finding, Rule, Table, known, mib
 
 _MASKED = re.compile(r"[x*#?]{3,}|\.{3}|redacted|masked|hidden|removed", re.IGNORECASE)
 _NUMBER_LIKE = re.compile(r"^[-+]?[\d.]+(e[-+]?\d+)?\s*[%°℃A-Za-z/]{0,6}$")

@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from agent.vendors.tables import Entry
+from agent.vendors.reading.tables import Entry
 
 _STARTS_JSON = re.compile(r"^[ \t]*([\[{])", re.MULTILINE)
 _OPENS = re.compile(r'^\s*[\[{]\s*(?:$|["\[{])', re.MULTILINE)

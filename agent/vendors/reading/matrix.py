@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from agent.protocol import Link
-from agent.vendors.findings import Capture, Finding
+from agent.vendors.reading.findings import Capture, Finding
 
 GPU = re.compile(r"^GPU(\d{1,4})$")
 _DEVICE = re.compile(r"^(?:GPU|MLU)(\d{1,4})$")
