@@ -67,7 +67,7 @@ export const NODES: NodeSummary[] = Array.from({ length: CPU_ONLY ? 1 : 40 }, (_
   return {
     id: i + 1, name: CPU_ONLY ? "workstation" : `tb-${String(i + 1).padStart(3, "0")}`, state, state_reason: state === "cordoned" ? "disk swap" : "", node_set: "train-b",
     cpu_model: "EPYC 7763", cpu_count: CPU_ONLY ? 8 : 128, memory_mib: CPU_ONLY ? 32_000 : 1_048_576, devices: CPU_ONLY ? 0 : 8, device_models: CPU_ONLY ? [] : ["A100 SXM 80 GiB"],
-    state_since: ago(9000), last_report_at: ago(state === "silent" ? 160 : 4), clock_offset_ms: i === 3 ? null : i === 11 ? 71 : 1.2, clock_uncertainty_ms: i === 3 ? null : 0.8, drain_deadline: null, observe_only: i === 9, isolates_users: i !== 2,
+    state_since: ago(9000), last_report_at: ago(state === "silent" ? 160 : 4), clock_offset_ms: i === 3 ? null : i === 11 ? 71 : 1.2, clock_uncertainty_ms: i === 3 ? null : 0.8, drain_deadline: null, observe_only: i === 9, agentless: false, isolates_users: i !== 2,
     simulated: false, agent_version: "0.1.0", labels: {},
   };
 });

@@ -153,7 +153,7 @@ export function nodeAnswer(id: number): NodeDetail | null {
   const [total, booked] = [row[4] ?? 0, row[5]];
   return {
     ...(NODES[0] as (typeof NODES)[number]), id, name: place.name, state: row[2], state_reason: row[2] === "cordoned" ? "disk swap" : "", node_set: place.kin.set, cpu_model: "AMD EPYC 9654", cpu_count: total, memory_mib: row[7],
-    device_models: place.kin.model ? [place.kin.model] : [], drain_deadline: row[2] === "draining" ? new Date(now + 5_400_000).toISOString() : null, labels: { rack: row[10] ?? "none", owner: "infra" }, own_labels: { owner: "infra" },
+    device_models: place.kin.model ? [place.kin.model] : [], drain_deadline: row[2] === "draining" ? new Date(now + 5_400_000).toISOString() : null, labels: { rack: row[10] ?? "none", owner: "infra" }, own_labels: { owner: "infra" }, remote: null,
     clock_offset_ms: id % 9 === 0 ? 71.4 : 1.2, clock_uncertainty_ms: 0.8, isolates_users: id % 5 !== 0, arch: "x86_64", os: "Ubuntu 22.04.4 LTS", kernel: "5.15.0-113-generic",
     cpus: cpus(booked, total),
     numa: [0, 1].map((numa) => ({ id: numa, cpus: cpus(0, total).filter((cpu) => cpu.numa === numa).map((cpu) => cpu.id), memory_mib: (row[7] ?? 0) / 2, distances: numa === 0 ? [10, 32] : [32, 10] })),

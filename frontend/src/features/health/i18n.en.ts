@@ -55,6 +55,7 @@ export default {
     "node-silent": "Does not report; no new jobs. Its jobs keep their places until the silence is too long.",
     "node-lost": "Silent for too long; its jobs were queued again.",
     "duplicate-machine": "Two live machines report with this identity. No new jobs until an operator releases the node.",
+    "ssh-host-key-changed": "Shows another SSH host key than the confirmed one. Nothing was sent to it; check whether it was reinstalled.",
     "clock-offset": "Its clock is {{offset}} off. No time-out is decided from it.",
     "device-quarantined": "Quarantined: {{reason}}. No new jobs; the evidence stands on the device's sheet.",
     "device-recovered": "Five good checks in a row; waits for an operator to release it.",

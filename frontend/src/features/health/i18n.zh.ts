@@ -52,6 +52,7 @@ export default {
     "node-silent": "没有上报，不接收新作业；沉默过久之前其作业保留位置。",
     "node-lost": "沉默过久，其作业已重新排队。",
     "duplicate-machine": "两台在线机器以同一身份上报；操作员解除之前不接收新作业。",
+    "ssh-host-key-changed": "出示的 SSH 主机密钥与已确认的不同，未向其发送任何内容；请核对是否已重装。",
     "clock-offset": "时钟偏差 {{offset}}；不以其时间作任何超时判定。",
     "device-quarantined": "已隔离：{{reason}}。不接收新作业，证据见设备页。",
     "device-recovered": "连续五次检查正常，等待操作员解除。",

@@ -54,6 +54,6 @@ function clock(offsetMs: number) {
 /** What is special about a node, in words. */
 function Marks({ node }: { node: NodeSummary }) {
   const { t } = useTranslation();
-  const marks = [node.observe_only ? "observeOnly" : null, node.simulated ? "simulated" : null, node.isolates_users === false ? "noIsolation" : null].filter((mark) => mark !== null);
+  const marks = [node.agentless ? "agentless" : null, node.observe_only ? "observeOnly" : null, node.simulated ? "simulated" : null, node.isolates_users === false && !node.agentless ? "noIsolation" : null].filter((mark) => mark !== null);
   return marks.map((mark) => <span key={mark} className="tag" style={{ marginLeft: 4 }} title={t(`inventory.markWhy.${mark}`)}>{t(`inventory.mark.${mark}`)}</span>);
 }

@@ -22,8 +22,9 @@ export default {
   shown_one: "{{nodes}} node shown",
   shown_other: "{{nodes}} nodes shown",
   node: "Node", state: "State", nodeSet: "Node set", cpus: "CPUs", memory: "Memory", devices: "Devices", lastReport: "Last report", clock: "Clock offset", agent: "Agent",
-  mark: { observeOnly: "observed only", simulated: "simulated", noIsolation: "no user isolation" },
+  mark: { agentless: "watched over SSH", observeOnly: "observed only", simulated: "simulated", noIsolation: "no user isolation" },
   markWhy: {
+    agentless: "It has no agent: readings and health only; no job runs there.",
     observeOnly: "Telemetry and health only; it never runs a job.",
     simulated: "An invented machine of a demonstration.",
     noIsolation: "Its agent is not root: jobs run as the agent's own user.",

@@ -20,8 +20,9 @@ export default {
   showAll: "显示全部节点",
   shown_other: "显示 {{nodes}} 个节点",
   node: "节点", state: "状态", nodeSet: "节点集", cpus: "CPU 数", memory: "内存", devices: "设备", lastReport: "最近上报", clock: "时钟偏差", agent: "代理",
-  mark: { observeOnly: "仅观察", simulated: "模拟", noIsolation: "无用户隔离" },
+  mark: { agentless: "SSH 监视", observeOnly: "仅观察", simulated: "模拟", noIsolation: "无用户隔离" },
   markWhy: {
+    agentless: "没有代理：仅上报读数与健康状态，不运行作业。",
     observeOnly: "仅遥测与健康检查，从不运行作业。",
     simulated: "演示用的虚构机器。",
     noIsolation: "其代理不是 root：作业以代理自身的用户运行。",

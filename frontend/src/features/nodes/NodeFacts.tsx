@@ -32,6 +32,12 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   return <><dt>{name}</dt><dd>{children}</dd></>;
 }
 
+/** How a node without an agent is watched, and when it was last looked at. */
+function SshWatch({ remote }: { remote: NonNullable<NodeDetail["remote"]> }) {
+  const { t } = useTranslation();
+  return <>{t("nodes.overSsh", { address: `${remote.address}:${String(remote.port)}` })} <ReportAge at={remote.tried_at} /></>;
+}
+
 export function NodeFacts({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const known = (value: string | null): ReactNode => <Known value={value === "" ? null : value} format={(text) => text} />;
@@ -44,12 +50,12 @@ export function NodeFacts({ node }: { node: NodeDetail }) {
       <Fact name={t("nodes.fact.memory")}><Known value={node.memory_mib} format={memory} /></Fact>
       <Fact name={t("nodes.fact.system")}>{known([node.os, node.kernel, node.arch].filter(Boolean).join(" · "))}</Fact>
       <Fact name={t("nodes.fact.runtimes")}>{node.runtimes.length > 0 ? node.runtimes.map(lineOf).join(", ") : <None />}</Fact>
-      <Fact name={t("nodes.fact.agent")}>{known(node.agent_version)}</Fact>
+      <Fact name={t("nodes.fact.agent")}>{node.remote ? <SshWatch remote={node.remote} /> : known(node.agent_version)}</Fact>
       <Fact name={t("nodes.fact.report")}><ReportAge at={node.last_report_at} /> <span className="dim">{t("nodes.byServer")}</span></Fact>
       <Fact name={t("nodes.fact.clock")}><ClockOffset offsetMs={node.clock_offset_ms} uncertaintyMs={node.clock_uncertainty_ms} /></Fact>
       <Fact name={t("nodes.fact.power")}><Known value={node.reading?.power_mw} format={(value) => power(Math.round(value / 1000))} /></Fact>
       <Fact name={t("nodes.fact.load")}><Known value={node.reading?.load1_milli} format={(value) => decimal(value / 1000, 2)} /></Fact>
-      <Fact name={t("nodes.fact.isolation")}>{node.isolates_users === null ? <Unknown /> : node.isolates_users ? t("nodes.isolated") : <span className="sig b">{t("nodes.notIsolatedShort")}</span>}</Fact>
+      <Fact name={t("nodes.fact.isolation")}>{node.agentless ? <None /> : node.isolates_users === null ? <Unknown /> : node.isolates_users ? t("nodes.isolated") : <span className="sig b">{t("nodes.notIsolatedShort")}</span>}</Fact>
       <Fact name={t("nodes.fact.labels")}>{labels.length > 0 ? labels.map(([key, value]) => `${key}=${value}`).join(", ") : <None />} <LabelsEdit node={node} /></Fact>
     </dl>
   );

@@ -40,7 +40,9 @@ export function NodeStateLine({ node }: { node: NodeDetail }) {
 export function NodeWarnings({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const notes = [
-    node.isolates_users === false ? t("nodes.notIsolated") : "",
+    node.isolates_users === false && !node.agentless ? t("nodes.notIsolated") : "",
+    node.agentless ? t("nodes.agentless") : "",
+    node.remote?.problem ? t("nodes.notSeen", { problem: [node.remote.problem_text, node.remote.problem_detail].filter(Boolean).join(" — ") }) : "",
     node.observe_only ? t("nodes.observeOnly") : "",
     node.simulated ? t("nodes.simulated") : "",
     node.clock_offset_ms !== null && Math.abs(node.clock_offset_ms) > CLOCK_LIMIT_MS ? t("nodes.clockFar") : "",

@@ -66,6 +66,9 @@ export default {
   notIsolatedShort: "not isolated: all jobs run under one user",
   isolated: "each job runs under a user of its own",
   observeOnly: "Observe only: the node sends readings and health, and never runs a job.",
+  agentless: "No agent: watched over SSH. It sends readings and health, and no job runs there.",
+  notSeen: "The last look over SSH failed. {{problem}}",
+  overSsh: "none; over SSH at {{address}}, last look",
   simulated: "Simulated: its devices and readings are made up.",
   clockFar: "Its clock is too far off; no time-out is decided from this node's own times.",
   fact: {
