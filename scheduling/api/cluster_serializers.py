@@ -19,7 +19,9 @@ class WaitStatsSerializer(serializers.Serializer):
 
 
 class QueueSerializer(serializers.Serializer):
-    """One queue with its share of the schedulable capacity, in milli-device and milli-core."""
+    """One queue with its share of the schedulable capacity, in milli-device, and for its jobs without devices in
+    milli-core.
+    """
 
     id = serializers.IntegerField()
     name = serializers.CharField()

@@ -70,10 +70,13 @@ def live_counts() -> dict[int, dict[str, int]]:
 
 
 def booked_by_queue() -> dict[int, tuple[int, int]]:
-    """Booked device-milli and core-milli of each queue; two queries."""
+    """Booked device-milli of each queue, and core-milli of its jobs without devices: what its caps are about; two
+    queries.
+    """
     column = "placement__job__queue_id"
     devices = dict(Slice.objects.order_by().values_list(column).annotate(total=Sum("compute_milli")))
-    cores = dict(CoreBooking.objects.order_by().values_list(column).annotate(total=Count("id")))
+    alone = CoreBooking.objects.filter(placement__slices=None).order_by()
+    cores = dict(alone.values_list(column).annotate(total=Count("id")))
     return {q: (devices.get(q, 0), cores.get(q, 0) * CORE_MILLI) for q in devices.keys() | cores.keys()}
 
 
@@ -91,8 +94,9 @@ def queue_views(capacity: Capacity) -> list[dict[str, Any]]:
 
 
 def _caps(queues: list[Queue], capacity: Capacity) -> dict[int, tuple[int | None, int | None]]:
-    """Quotas in whole milli; together they never lose one by rounding."""
-    capped = [queue for queue in queues if queue.quota_ppm is not None and not queue.closed]
+    """Quotas in whole milli; together they never lose one by rounding, in the order in which the engine rounds them."""
+    capped = [queue for queue in queues if queue.quota_ppm is not None]
+    capped.sort(key=lambda queue: (-queue.priority, queue.name))
     shares = [queue.quota_ppm or 0 for queue in capped]
     devices = split_by_largest_remainder(capacity.device_milli, shares)
     cores = split_by_largest_remainder(capacity.cores * CORE_MILLI, shares)

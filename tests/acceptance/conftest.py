@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from bench.instance import BIN, Instance, clean_environment, own_instance
 from client.follow import FINAL
+from tests.policies import UNCAPPED
 from tests.waiting import PATIENCE_S, eventually
 
 
@@ -20,6 +22,12 @@ from tests.waiting import PATIENCE_S, eventually
 def live() -> Iterator[Instance]:
     """`manage.py up` with this machine's agent; what a test breaks it waits to see repaired."""
     with own_instance() as instance:
+        headers = {"Authorization": f"Bearer {instance.client.token}"}
+        body = {"document": UNCAPPED, "reason": "one machine"}
+        answer = httpx.post(
+            f"{instance.url}/api/v1/policies", json=body, headers=headers, timeout=PATIENCE_S, trust_env=False
+        )
+        answer.raise_for_status()
         yield instance
 
 

@@ -17,6 +17,7 @@ from agent.protocol import CheckResult
 from agent.simulation_spec import T4, XEON, SimFault, SimNode, SimSlice, SimSpec
 from bench.instance import Instance, clean_environment
 from tests.acceptance.simulated import SimulatedNode, enrolment_token
+from tests.policies import QUEUES, UNCAPPED
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.acceptance
@@ -26,9 +27,8 @@ SOON_S = 20.0
 # Reports every second, and a node that is silent for long enough to be slow only.
 POLICY = (
     "scheduler: {health: {report-interval-s: 1, flaps: 3, silent-after-s: 12, lost-after-s: 25, "
-    "mass-silence-percent: 90}}"
+    f"mass-silence-percent: 90}}, {QUEUES}}}"
 )
-STANDARD = "scheduler: {}"
 
 
 def ask(live: Instance, method: str, path: str, **body: Any) -> Any:
@@ -44,7 +44,7 @@ def hasty(live: Instance) -> Iterator[Instance]:
     """The instance under a policy that waits for nothing long."""
     ask(live, "POST", "policies", document=POLICY, reason="tests of failing devices")
     yield live
-    ask(live, "POST", "policies", document=STANDARD, reason="the tests are over")
+    ask(live, "POST", "policies", document=UNCAPPED, reason="the tests are over")
 
 
 @dataclass

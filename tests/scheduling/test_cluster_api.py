@@ -11,8 +11,10 @@ from controlplane.base import clock
 from controlplane.policy.service import activate
 from inventory.models import DeviceHealth, DeviceReading, Node, NodeReading, NodeState
 from queues.models import LIVE_STATUSES, Job
+from scheduling.engine.quota import Quotas
 from scheduling.models import Cycle, Placement
 from scheduling.selectors import fits
+from scheduling.selectors.live import live_view
 from scheduling.selectors.shares import WAITS
 from tests.scheduling import factories as make
 
@@ -160,6 +162,7 @@ def test_queues_show_their_share(api, user):
     make.make_queues(capped=True)
     cluster()
     make.make_job(user, resources={"devices": 1, "cores": 2})
+    make.make_job(user, resources={"cores": 3})
     make.run_cycle()
     found = {q["name"]: q for q in api.get("/api/v1/queues").json()}
     assert list(found) == ["inference", "training", "offline"]
@@ -167,10 +170,18 @@ def test_queues_show_their_share(api, user):
     assert (training["quota_percent"], training["booked_device_milli"], training["booked_core_milli"]) == (
         50,
         1000,
-        2000,
+        3000,
     )
     assert (training["capacity_device_milli"], training["cap_device_milli"]) == (4000, 2000)
     assert sum(q["cap_core_milli"] for q in found.values()) == training["capacity_core_milli"] == 24_000
+    live = live_view()
+    caps = {cap.queue: cap.cap_milli for q in found.values() for cap in _device_caps(live, q["id"])}
+    assert caps == {q["id"]: q["cap_device_milli"] for q in found.values()}
+
+
+def _device_caps(live, queue):
+    """The caps that the engine keeps, which are the ones that are shown."""
+    return Quotas(live.state, live.policy.engine)._queues[queue].devices
 
 
 def test_a_device_says_what_it_could_take(api, user):

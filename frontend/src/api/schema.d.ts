@@ -2403,7 +2403,10 @@ export interface components {
         };
         /** @enum {string} */
         ProblemEnum: "unreachable" | "timed-out" | "not-ssh" | "host-key-changed" | "key-missing" | "key-unusable" | "key-refused" | "connection-lost" | "too-much-output" | "not-understood" | "no-machine-id" | "machine-changed" | "same-machine" | "has-agent";
-        /** @description One queue with its share of the schedulable capacity, in milli-device and milli-core. */
+        /**
+         * @description One queue with its share of the schedulable capacity, in milli-device, and for its jobs without devices in
+         *     milli-core.
+         */
         Queue: {
             id: number;
             name: string;
