@@ -20,7 +20,16 @@ class Fact:
 
 FACTS = (
     Fact("Job", "status", ("queues/lifecycle.py",)),
-    Fact("Placement", "phase", ("scheduling/observe.py", "scheduling/losses.py", "scheduling/evacuation.py")),
+    Fact(
+        "Placement",
+        "phase",
+        (
+            "scheduling/observe.py",
+            "scheduling/losses.py",
+            "scheduling/evacuation.py",
+            "scheduling/operations.py",
+        ),
+    ),
     Fact("Device", "health", ("inventory/device_health.py",)),
     Fact("Node", "state", ("inventory/node_states.py",)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -344,3 +345,9 @@ def test_a_container_is_asked_for_with_an_image_whose_tag_is_written_out():
     assert read_spec(encode_spec(spec), RULES) == spec
     digest = "a@sha256:" + "0" * 64
     assert read(image=digest).image == digest
+
+
+@pytest.mark.parametrize("name", ["train_numpy", "count_words"])
+def test_the_specifications_of_the_examples_are_accepted(name):
+    text = (Path(__file__).parents[2] / f"examples/checkpoints/{name}.json").read_text()
+    assert read_spec(json.loads(text), RULES).checkpoint is not None
