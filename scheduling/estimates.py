@@ -14,6 +14,7 @@ from django.db.models import F
 from controlplane.base import clock
 from queues.models import Job
 from scheduling.engine.ends import Release
+from scheduling.engine.holders import Holder
 from scheduling.engine.line import MOST_AHEAD, Ahead, estimate_in_line
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.state import ClusterState
@@ -27,6 +28,7 @@ OF_THE_JOB = {
     "time_limit_s": F("job__spec__time_limit_s"),
     "team": F("job__team_id"),
     "queue": F("job__queue_id"),
+    "owner": F("job__owner_id"),
     "name": F("job__name"),
 }
 # The middle one of how long jobs of this team, queue and name ran until they succeeded.
@@ -157,7 +159,7 @@ def _end(placement: Any, usual: Mapping[Kind, timedelta], now: datetime) -> Expe
     return None
 
 
-def _expected(placement: Placement, at: datetime, basis: Basis) -> ExpectedEnd:
+def _expected(placement: Any, at: datetime, basis: Basis) -> ExpectedEnd:
     slices: Sequence[SliceChoice] = [
         SliceChoice(part.device_id, part.memory_mib, part.compute_milli) for part in placement.slices.all()
     ]
@@ -168,5 +170,6 @@ def _expected(placement: Placement, at: datetime, basis: Basis) -> ExpectedEnd:
         cpus=tuple(placement.cpus),
         host_memory_mib=placement.host_memory_mib,
         read_bandwidth_mib_s=placement.read_bandwidth_mib_s,
+        holder=Holder(placement.queue, placement.team, placement.owner),
     )
     return ExpectedEnd(placement.job_id, basis, release)

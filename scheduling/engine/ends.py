@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scheduling.engine.columns import usable
+from scheduling.engine.holders import Holder
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.partitions import settled
 from scheduling.engine.quantities import Bools, Ints, free_compute_milli_column, free_mib_column
@@ -17,7 +18,9 @@ from scheduling.engine.types import UNKNOWN, WHOLE_MILLI, DeviceInfo, SliceChoic
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The expected end of one running placement and what its node gets back then; `cpus` are logical CPU numbers."""
+    """The expected end of one running placement and what its node gets back then, under the caps of `holder` as
+    well; `cpus` are logical CPU numbers.
+    """
 
     at_ms: int
     node: int
@@ -25,6 +28,7 @@ class Release:
     cpus: tuple[int, ...] = ()
     host_memory_mib: int = 0
     read_bandwidth_mib_s: int = 0
+    holder: Holder | None = None
 
 
 class Ends:

@@ -10,11 +10,13 @@ import numpy as np
 from scheduling.engine.allocation import Allocation
 from scheduling.engine.ends import Ends, Release
 from scheduling.engine.estimate import Wish, indispensable, least
+from scheduling.engine.holders import Held, held_by, holder_of, with_held
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.plan import Planner
 from scheduling.engine.quantities import Bools
+from scheduling.engine.shapes import demand_of
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import EnginePolicy, PendingJob, Placed, Request
+from scheduling.engine.types import UNKNOWN, EnginePolicy, PendingJob, Placed, Request, SliceChoice
 
 # The work is bounded: each of the jobs that are counted costs some looks at the cluster, each of the requests more.
 MOST_AHEAD = 16
@@ -53,7 +55,8 @@ def estimate_in_line(
     ahead: Sequence[Ahead],
 ) -> LineEstimate | None:
     """The moment at which the planner would start the job, where jobs start in order of service (`ahead` first, in
-    that order) as soon as there is room for them; None when these ends give it room nowhere.
+    that order) as soon as there is room for them, under all caps; None when these ends give it room nowhere. One that
+    a cap holds waits on while others pass it by. An end whose holder is not told gives nothing back under caps.
 
     Only the first MOST_AHEAD jobs of the line, of the first MOST_REQUESTS requests and of known run time, are counted.
     """
@@ -70,7 +73,7 @@ def estimate_in_line(
         for number in starts - {job.job}:
             place = places[number]
             mine = [one for one in placed if one.job == number]
-            line.start(place, mine, at_ms + max(1, ahead[place].runs_ms or 0))
+            line.start(place, ahead[place].job, mine, at_ms + max(1, ahead[place].runs_ms or 0))
         if job.job in starts:
             node = next(one.node for one in placed if one.job == job.job)
             ended, started = line.needed(job, node, at_ms)
@@ -96,6 +99,7 @@ class _Started:
     place: int
     end_ms: int
     allocations: tuple[Allocation, ...]
+    held: tuple[Held, ...]
 
 
 class _Line:
@@ -109,33 +113,41 @@ class _Line:
         self._end_ms = [release.at_ms for release in releases]
         self._running = len(releases)
         self._started: list[_Started] = []
+        self._released = [_held_of(state, release) for release in releases] if policy.capped else []
 
     def next_start(self, waiting: Sequence[PendingJob]) -> int | None:
         """The first moment from the last one on at which any of these has room."""
         ordered = self._ordered()
         passed = len(self._until(self._now_ms))
-        found = [
-            self._first(one, ordered, passed)
-            for one in {(one.request, one.replicas): one for one in waiting}.values()
-        ]
-        first = min((count for count in found if count is not None), default=None)
+        first: int | None = None
+        for one in {self._kind(one): one for one in waiting}.values():
+            high = len(ordered) if first is None else first - 1
+            if high < passed:
+                break
+            sooner = self._first(one, ordered, passed, high)
+            first = first if sooner is None else sooner
         if first is not None and first > passed:
             self._now_ms = self._end_ms[ordered[first - 1]]
         return None if first is None else self._now_ms
 
-    def _first(self, job: PendingJob, ordered: Sequence[int], passed: int) -> int | None:
-        wish = Wish(job, self._policy)
-        return least(passed, len(ordered), lambda count: bool(self._takers(wish, ordered[:count]).any()))
+    def _kind(self, job: PendingJob) -> object:
+        return (job.request, job.replicas, holder_of(job) if self._policy.capped else None)
+
+    def _first(self, job: PendingJob, ordered: Sequence[int], passed: int, high: int) -> int | None:
+        return least(passed, high, lambda count: bool(self._takers(job, ordered[:count]).any()))
 
     def plan(self, jobs: Sequence[PendingJob], at_ms: int) -> Sequence[Placed]:
         """What the planner starts then."""
-        ledger = self._after(self._until(at_ms))
-        return Planner(self._state, self._policy, (), ledger=ledger).run(jobs, None).placed
+        happened = self._until(at_ms)
+        policy, ledger = self._policy_after(happened), self._after(happened)
+        return Planner(self._state, policy, (), ledger=ledger).run(jobs, None).placed
 
-    def start(self, place: int, placed: Sequence[Placed], end_ms: int) -> None:
-        """From now on this job runs until then."""
+    def start(self, place: int, job: PendingJob, placed: Sequence[Placed], end_ms: int) -> None:
+        """From now on this job, at this place in the line, runs until then."""
         allocations = tuple(_allocation(self._state, one) for one in placed)
-        self._started.append(_Started(place, end_ms, allocations))
+        holder = holder_of(job)
+        held = [held_by(holder, _model(self._state, one.slices), one.slices, one.cpus) for one in placed]
+        self._started.append(_Started(place, end_ms, allocations, tuple(held)))
         self._end_ms.append(end_ms)
 
     def needed(self, job: PendingJob, node: int, at_ms: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -143,7 +155,7 @@ class _Line:
         wish, row = Wish(job, self._policy), self._state.index_of(node)
 
         def has_room(happened: Sequence[int]) -> bool:
-            takers = self._takers(wish, happened)
+            takers = self._takers(job, happened)
             return bool(takers.any() if wish.of_the_cluster else takers[row])
 
         kept = indispensable(self._until(at_ms), has_room)
@@ -157,10 +169,31 @@ class _Line:
     def _until(self, at_ms: int) -> list[int]:
         return [end for end in self._ordered() if self._end_ms[end] <= at_ms]
 
-    def _takers(self, wish: Wish, happened: Sequence[int]) -> Bools:
-        ledger = self._after(happened)
-        ledger.free_for(wish.job.job)
-        return wish.takers(ledger)
+    def _takers(self, job: PendingJob, happened: Sequence[int]) -> Bools:
+        ledger, policy = self._after(happened), self._policy_after(happened)
+        ledger.free_for(job.job)
+        wish = Wish(job, policy)
+        takers = wish.takers(ledger)
+        if not policy.capped or wish.of_the_cluster or not takers.any():
+            return takers
+        lines = Planner(self._state, policy, (), ledger=ledger).open_to(job)
+        if demand_of(job.request, policy).wants_devices:
+            return np.bincount(self._state.joins().pool_node[lines], minlength=len(takers)) > 0
+        return lines
+
+    def _policy_after(self, happened: Sequence[int]) -> EnginePolicy:
+        """The policy as it stands once these ends happened, with what the line started and has not ended."""
+        if not self._policy.capped:
+            return self._policy
+        released = [self._released[end] for end in happened if end < self._running]
+        ended = set(happened)
+        started = [
+            held
+            for end, one in enumerate(self._started, start=self._running)
+            if end not in ended
+            for held in one.held
+        ]
+        return with_held(self._policy, [*started, *(one.ended() for one in released if one is not None)])
 
     def _after(self, happened: Sequence[int]) -> Ledger:
         running = [end for end in happened if end < self._running]
@@ -170,6 +203,19 @@ class _Line:
                 for allocation in started.allocations:
                     ledger.take(_as_far_as_free(ledger, allocation))
         return ledger
+
+
+def _held_of(state: ClusterState, release: Release) -> Held | None:
+    if release.holder is None:
+        return None
+    return held_by(release.holder, _model(state, release.slices), release.slices, release.cpus)
+
+
+def _model(state: ClusterState, slices: Sequence[SliceChoice]) -> str | None:
+    """All slices of a placement are of one model; None where it is unknown or there are none."""
+    device = slices[0].device if slices else UNKNOWN
+    number = max(state.device.model[state.device.id == device].tolist(), default=UNKNOWN)
+    return None if number == UNKNOWN else str(state.interned.models.values[number])
 
 
 def _allocation(state: ClusterState, placed: Placed) -> Allocation:

@@ -16,7 +16,7 @@ from scheduling.engine.cpus import CoreChoices, split_loader
 from scheduling.engine.gangs import room_for, together_ppm
 from scheduling.engine.ledger import Ledger, rebased
 from scheduling.engine.ordering import expected_shapes, in_service_order
-from scheduling.engine.quantities import Ints
+from scheduling.engine.quantities import Bools, Ints
 from scheduling.engine.quota import CODES, Quotas
 from scheduling.engine.rooms import Expected
 from scheduling.engine.scores.scale import rebased_scale, scale_of
@@ -185,6 +185,15 @@ class Planner:
             return True
         demand = demand_of(job.request, self._policy)
         return could_fit(claim, demand, self._quotas, self.ledger.state.interned.models)
+
+    def open_to(self, job: PendingJob) -> Bools:
+        """The lines of the job's board (pools; nodes where it wants no devices) that take a replica, within all
+        caps.
+        """
+        claim = self._alone(job)
+        board = self.board(claim.shape)
+        found, lines = board.candidates(self.room_uw()), open_lines(claim, board, self._quotas)
+        return found if lines is None else found & lines
 
     def room_uw(self) -> int | None:
         """What all nodes together may still draw; None without a cap."""

@@ -10,15 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduling.engine.ends import Release
+from scheduling.engine.holders import Holder, holder_of
 from scheduling.engine.line import MOST_AHEAD, MOST_REQUESTS, Ahead, LineEstimate, estimate_in_line
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import Planner, plan
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import NodeInfo, PendingJob, Placed, Request
-from tests.engine.build import POLICY, device, job, node
+from scheduling.engine.types import EnginePolicy, Holding, NodeInfo, PendingJob, Placed, Request, TeamCap
+from tests.engine.build import A100, POLICY, device, job, node
 from tests.engine.profiles import property_test
 from tests.engine.random_clusters import random_jobs, random_nodes
 from tests.engine.test_estimate import WHOLE, booked, whole
+from tests.engine.test_quota import capped, queue
 
 ONE = Request(devices=1)
 FULL = ClusterState.build([node(1, [device(1, **WHOLE)])])
@@ -68,10 +70,49 @@ def test_what_is_free_now_goes_to_who_comes_first() -> None:
     assert in_line(free, (), ()) == LineEstimate(100, 1, (), (), is_earliest=False)
 
 
+ONE_FREE = ClusterState.build([node(1, [device(1), device(2, **WHOLE)])])
+
+
+def test_who_a_cap_holds_waits_while_others_pass_by() -> None:
+    policy = capped(
+        queue(1, 0, devices_booked_milli=1000, holdings=(Holding(1, 0, A100, 1000),)), queue(2, None)
+    )
+    held, mine = Ahead(job(1, ONE, queue=1), 500), job(99, Request(devices=2))
+    release = Release(9000, 1, whole(2))
+    found = estimate_in_line(ONE_FREE, mine, policy, [release], now_ms=100, ahead=[held])
+    assert found == LineEstimate(9000, 1, (0,), (), is_earliest=False)
+    # What ends may be what held it back.
+    given_back = [replace(release, holder=Holder(1, 1, 0))]
+    found = estimate_in_line(ONE_FREE, mine, policy, given_back, now_ms=100, ahead=[held])
+    assert found == LineEstimate(9500, 1, (0,), (0,), is_earliest=False)
+
+
+def test_what_the_line_starts_and_ends_counts_under_caps() -> None:
+    policy = capped(queue(1, None, team_caps=(TeamCap(1, None, 1000),)), queue(2, None))
+    ahead = [Ahead(job(n, ONE, queue=1), 10_000) for n in (1, 2)]
+    releases = [Release(5000, 1, whole(2))]
+    other = job(99, ONE, queue=2, team=2)
+    found = estimate_in_line(ONE_FREE, other, policy, releases, now_ms=0, ahead=ahead)
+    assert found == LineEstimate(5000, 1, (0,), (), is_earliest=False)
+    # Of the same team it waits for both, although there is a free device all the time.
+    same = job(99, ONE, queue=1)
+    found = estimate_in_line(ONE_FREE, same, policy, releases, now_ms=0, ahead=ahead)
+    assert found is not None and (found.at_ms, found.started) == (20_000, (0, 1))
+
+
+def test_caps_on_cores_count_in_a_line() -> None:
+    policy = capped(queue(1, 500_000), queue(2, None))
+    free = ClusterState.build([node(1)])
+    ahead = [Ahead(job(1, Request(cores=8), queue=1), 700)]
+    found = estimate_in_line(free, job(99, Request(cores=1), queue=1), policy, (), now_ms=0, ahead=ahead)
+    assert found == LineEstimate(700, 1, (), (0,), is_earliest=False)
+
+
 @property_test
 @given(st.integers(0, 2**32))
 def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
     rng = Random(seed)
+    policy = random_caps(rng)
     nodes = [
         replace(
             info,
@@ -83,32 +124,76 @@ def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
     ]
     running = [replace(j, job=500 + j.job) for j in random_jobs(seed, most=6)]
     placed = plan(ClusterState.build(nodes), running, POLICY, now_ms=0, seed=0).placed
-    releases = [release_of(one, rng.choice((1, 5, 5, 9))) for one in placed]
+    owners = {one.job: holder_of(one) for one in running}
+    releases = [release_of(one, rng.choice((1, 5, 5, 9)), owners[one.job]) for one in placed]
     full = [booked(info, [r for r in releases if r.node == info.node], 1) for info in nodes]
-    jobs = in_service_order(random_jobs(seed + 7, most=6), POLICY)
+    jobs = in_service_order(random_jobs(seed + 7, most=6), policy)
     runs_ms = {one.job: rng.choice((1, 3, 4)) for one in jobs}
     ahead = [Ahead(one, runs_ms[one.job]) for one in jobs[:-1]]
     state = ClusterState.build(full)
-    found = estimate_in_line(state, jobs[-1], POLICY, releases, now_ms=0, ahead=ahead)
+    found = estimate_in_line(
+        state, jobs[-1], holding(policy, releases, full), releases, now_ms=0, ahead=ahead
+    )
     if found is None or not found.is_earliest:
-        expected = played(full, jobs, runs_ms, releases)
+        expected = played(full, jobs, runs_ms, releases, policy)
         assert (found and (found.at_ms, found.node)) == expected
 
 
+def random_caps(rng: Random) -> EnginePolicy:
+    """Often none; else some of each kind."""
+    if rng.random() < 0.3:
+        return POLICY
+    queues = [
+        replace(
+            one,
+            quota_ppm=rng.choice((None, 100_000, 300_000)),
+            team_caps=rng.choice(((), (TeamCap(1, None, 1500),), (TeamCap(1, A100, 300),))),
+            borrow=rng.random() < 0.5,
+        )
+        for one in POLICY.queues
+    ]
+    return replace(POLICY, queues=tuple(queues), capped=True, lending=rng.random() < 0.5)
+
+
+def holding(policy: EnginePolicy, running: Sequence[Release], nodes: Sequence[NodeInfo]) -> EnginePolicy:
+    """The policy with what these placements hold."""
+    models = {d.device: d.model for info in nodes for d in info.devices}
+    queues = []
+    for one in policy.queues:
+        mine = [(r, r.holder) for r in running if r.holder is not None and r.holder.queue == one.queue]
+        parts = [
+            Holding(who.team, who.owner, models[s.device], s.compute_milli)
+            for r, who in mine
+            for s in r.slices
+        ]
+        cores = sum(1000 * len(r.cpus) for r, _ in mine if not r.slices)
+        devices = sum(part.device_milli for part in parts)
+        queues.append(
+            replace(one, holdings=tuple(parts), devices_booked_milli=devices, cores_booked_milli=cores)
+        )
+    return replace(policy, queues=tuple(queues))
+
+
 def played(
-    nodes: Sequence[NodeInfo], jobs: Sequence[PendingJob], runs_ms: dict[int, int], ends: Sequence[Release]
+    nodes: Sequence[NodeInfo],
+    jobs: Sequence[PendingJob],
+    runs_ms: dict[int, int],
+    ends: Sequence[Release],
+    policy: EnginePolicy,
 ) -> tuple[int, int] | None:
     """Moment by moment; each plan is made for the cluster as it then is."""
     waiting, left, now_ms = list(jobs), list(ends), 0
+    owners = {one.job: holder_of(one) for one in jobs}
     while True:
         over = [r for r in left if r.at_ms <= now_ms]
         left = [r for r in left if r.at_ms > now_ms]
         nodes = [booked(info, [r for r in over if r.node == info.node], -1) for info in nodes]
-        placed = Planner(ClusterState.build(nodes), POLICY, ()).run(waiting, None).placed
+        state, held = ClusterState.build(nodes), holding(policy, left, nodes)
+        placed = Planner(state, held, ()).run(waiting, None).placed
         for one in placed:
             if one.job == jobs[-1].job:
                 return now_ms, one.node
-        started = [release_of(one, now_ms + runs_ms[one.job]) for one in placed]
+        started = [release_of(one, now_ms + runs_ms[one.job], owners[one.job]) for one in placed]
         nodes = [booked(info, [r for r in started if r.node == info.node], 1) for info in nodes]
         left += started
         waiting = [one for one in waiting if one.job not in {p.job for p in placed}]
@@ -117,5 +202,7 @@ def played(
         now_ms = min(r.at_ms for r in left)
 
 
-def release_of(one: Placed, at_ms: int) -> Release:
-    return Release(at_ms, one.node, one.slices, one.cpus, one.host_memory_mib, one.read_bandwidth_mib_s)
+def release_of(one: Placed, at_ms: int, holder: Holder) -> Release:
+    return Release(
+        at_ms, one.node, one.slices, one.cpus, one.host_memory_mib, one.read_bandwidth_mib_s, holder
+    )
