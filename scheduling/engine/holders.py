@@ -54,7 +54,10 @@ def with_held(policy: EnginePolicy, changes: Iterable[Held]) -> EnginePolicy:
 
 
 def _counted(queue: QueueInfo, changes: Sequence[Held]) -> QueueInfo:
-    holdings = [Holding(c.holder.team, c.holder.owner, c.model, c.device_milli) for c in changes]
+    parts: dict[tuple[int, int, str | None], int] = defaultdict(int)
+    for held in [c for c in changes if c.device_milli]:
+        parts[held.holder.team, held.holder.owner, held.model] += held.device_milli
+    holdings = [Holding(*part, milli) for part, milli in parts.items()]
     return replace(
         queue,
         devices_booked_milli=max(0, queue.devices_booked_milli + sum(c.device_milli for c in changes)),

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scheduling.engine.allocation import Allocation
+from scheduling.engine.claims import Claim, could_fit
 from scheduling.engine.ends import Ends, Release
 from scheduling.engine.estimate import Wish, indispensable, least
 from scheduling.engine.holders import Held, held_by, holder_of, with_held
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.plan import Planner
 from scheduling.engine.quantities import Bools
+from scheduling.engine.quota import Quotas
 from scheduling.engine.shapes import demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import UNKNOWN, EnginePolicy, PendingJob, Placed, Request, SliceChoice
@@ -113,7 +115,7 @@ class _Line:
         self._end_ms = [release.at_ms for release in releases]
         self._running = len(releases)
         self._started: list[_Started] = []
-        self._released = [_held_of(state, release) for release in releases] if policy.capped else []
+        self._released = [_given_back(state, release) for release in releases] if policy.capped else []
 
     def next_start(self, waiting: Sequence[PendingJob]) -> int | None:
         """The first moment from the last one on at which any of these has room."""
@@ -170,7 +172,10 @@ class _Line:
         return [end for end in self._ordered() if self._end_ms[end] <= at_ms]
 
     def _takers(self, job: PendingJob, happened: Sequence[int]) -> Bools:
-        ledger, policy = self._after(happened), self._policy_after(happened)
+        policy = self._policy_after(happened)
+        if policy.capped and not _within_caps(self._state, policy, job):
+            return np.zeros(len(self._state), dtype=np.bool_)
+        ledger = self._after(happened)
         ledger.free_for(job.job)
         wish = Wish(job, policy)
         takers = wish.takers(ledger)
@@ -193,7 +198,7 @@ class _Line:
             if end not in ended
             for held in one.held
         ]
-        return with_held(self._policy, [*started, *(one.ended() for one in released if one is not None)])
+        return with_held(self._policy, [*started, *(one for one in released if one is not None)])
 
     def _after(self, happened: Sequence[int]) -> Ledger:
         running = [end for end in happened if end < self._running]
@@ -205,10 +210,18 @@ class _Line:
         return ledger
 
 
-def _held_of(state: ClusterState, release: Release) -> Held | None:
+def _within_caps(state: ClusterState, policy: EnginePolicy, job: PendingJob) -> bool:
+    """As the planner's, which costs more to make."""
+    quotas, demand = Quotas(state, policy), demand_of(job.request, policy)
+    borrows = policy.lending and quotas.lends_to(job.queue)
+    caps = quotas.caps_of(job, cores=not demand.wants_devices, borrows=borrows)
+    return not caps or could_fit(Claim(job, 0, caps), demand, quotas, state.interned.models)
+
+
+def _given_back(state: ClusterState, release: Release) -> Held | None:
     if release.holder is None:
         return None
-    return held_by(release.holder, _model(state, release.slices), release.slices, release.cpus)
+    return held_by(release.holder, _model(state, release.slices), release.slices, release.cpus).ended()
 
 
 def _model(state: ClusterState, slices: Sequence[SliceChoice]) -> str | None:
