@@ -12,6 +12,7 @@ from scheduling.engine.changes import Change, smallest_changes
 from scheduling.engine.filters import Filtered, node_power
 from scheduling.engine.fitting import fit
 from scheduling.engine.frame import frame_of
+from scheduling.engine.holders import holder_of
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.plan import Planner
@@ -29,7 +30,6 @@ from scheduling.engine.types import (
     PendingJob,
     ReasonCode,
     Refusal,
-    Request,
     TermScore,
 )
 
@@ -171,30 +171,26 @@ def runnable_here(
     state: ClusterState, device_id: int, jobs: Sequence[PendingJob], policy: EnginePolicy
 ) -> tuple[int, ...]:
     """Pending jobs, in order of service, that would start now and could use this device: alone, or as one of several
-    of its node. What is held for a job counts as free for it, and replicas start together.
+    of its node, within all caps. What is held for a job counts as free for it, and replicas start together.
     """
     found = np.flatnonzero(state.device.id == device_id)
     if not len(found):
         raise KeyError(device_id)
     device = int(found[0])
     anybody, held = Planner(state, policy, ()), state.holds()
-    verdicts: dict[tuple[Request, int], bool] = {}
+    verdicts: dict[object, bool] = {}
+    takes = set()
     for job in jobs:
-        kind = (job.request, job.replicas)
-        if job.job not in held and kind not in verdicts:
-            verdicts[kind] = _starts_on(anybody, policy, job, device)
-    takes = {
-        job.job
-        for job in jobs
-        if (
-            _starts_on(Planner(state, policy, ()), policy, job, device)
-            if job.job in held
-            else verdicts[job.request, job.replicas]
-        )
-    }
-    return tuple(
-        job.job for job in in_service_order(jobs, policy) if job.job in takes and anybody.within_caps(job)
-    )
+        if job.job in held:
+            starts = _starts_on(Planner(state, policy, ()), policy, job, device)
+        else:
+            kind = (job.request, job.replicas, holder_of(job) if policy.capped else None)
+            if kind not in verdicts:
+                verdicts[kind] = _starts_on(anybody, policy, job, device)
+            starts = verdicts[kind]
+        if starts:
+            takes.add(job.job)
+    return tuple(job.job for job in in_service_order(jobs, policy) if job.job in takes)
 
 
 def _starts_on(planner: Planner, policy: EnginePolicy, job: PendingJob, device: int) -> bool:
@@ -215,6 +211,8 @@ def _starts_on(planner: Planner, policy: EnginePolicy, job: PendingJob, device: 
         for cut in filtered.cuts
     )
     if not takes or not filtered.passed()[0]:
+        return False
+    if policy.capped and not planner.open_to(job)[frame.pools[pool]]:
         return False
     return job.replicas == 1 or planner.would_start(job) is not None
 

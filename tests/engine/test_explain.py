@@ -17,8 +17,10 @@ from scheduling.engine.types import (
     ReasonCode,
     Request,
     SliceChoice,
+    TeamCap,
 )
 from tests.engine.build import GIB, POLICY, cpus, device, job, node, shared
+from tests.engine.test_quota import T4, capped, queue
 
 FULL = {"compute_booked_milli": 1000, "memory_booked_mib": 80 * GIB}
 
@@ -208,3 +210,14 @@ def test_which_pending_jobs_a_device_could_run() -> None:
     assert runnable_here(state, 3, jobs, POLICY) == (5, 4)
     cordoned = replace(nodes[0], devices=tuple(replace(d, cordoned=True) for d in nodes[0].devices))
     assert runnable_here(ClusterState.build([cordoned]), 1, jobs, POLICY) == ()
+
+
+def test_a_device_is_not_offered_to_jobs_that_caps_keep_from_it() -> None:
+    nodes = [node(1, [device(1, compute_booked_milli=1000, memory_booked_mib=1)])]
+    nodes.append(node(2, [device(2, 16 * GIB, model=T4)]))
+    state, one = ClusterState.build(nodes), Request(devices=1)
+    policy = capped(queue(2, None, team_caps=(TeamCap(1, T4, 300),)))
+    jobs = [job(1, one), job(2, one, team=3), job(3, shared(8 * GIB)), job(4, shared(2 * GIB))]
+    # Team 1 may have 300 milli of this model, though all of the one that is busy.
+    assert runnable_here(state, 2, jobs, policy) == (2, 4)
+    assert runnable_here(state, 2, jobs, POLICY) == (1, 2, 3, 4)
