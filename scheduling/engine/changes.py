@@ -61,19 +61,24 @@ class Trial:
     def __init__(self, planner: Planner, policy: EnginePolicy, job: PendingJob) -> None:
         self.frame = whole_frame(planner.ledger)
         self._planner, self._policy, self._job = planner, policy, job
-        self._of_the_cluster = policy.power_cap_mw is not None or job.replicas > 1
+        self._ask_planner = policy.power_cap_mw is not None or policy.capped or job.replicas > 1
+        self._tried: dict[Request, Sequence[Placed] | None] = {}
 
     def fits(self, request: Request) -> bool:
-        """Whether the job would start with this request; of a single one without a cap the filters know that."""
+        """Whether the job would start with this request; of a single one without any cap the filters know
+        that.
+        """
         if not self._planner.within_caps(replace(self._job, request=request)):
             return False
         if not filters.run(self.frame, demand_of(request, self._policy)).passed().any():
             return False
-        return not self._of_the_cluster or self.starts(request) is not None
+        return not self._ask_planner or self.starts(request) is not None
 
     def starts(self, request: Request) -> Sequence[Placed] | None:
         """Where its replicas would go."""
-        return self._planner.would_start(replace(self._job, request=request))
+        if request not in self._tried:
+            self._tried[request] = self._planner.would_start(replace(self._job, request=request))
+        return self._tried[request]
 
 
 def smallest_changes(planner: Planner, policy: EnginePolicy, job: PendingJob) -> tuple[Change, ...]:

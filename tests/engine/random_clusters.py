@@ -17,6 +17,7 @@ from scheduling.engine.types import (
     PendingJob,
     Request,
     SliceChoice,
+    TeamCap,
     Term,
 )
 from tests.engine.build import NO_PRECHECK, POLICY
@@ -42,6 +43,22 @@ def random_policy(seed: int) -> EnginePolicy:
     policy = rng.choice((POLICY, POLICY, POLICY, NO_PRECHECK))
     weights = {**policy.weights_ppm, Term.POWER: rng.choice((0, 0, 100_000))}
     return replace(policy, weights_ppm=weights, power_cap_mw=rng.choice((None, None, 1200)))
+
+
+def random_caps(rng: Random, policy: EnginePolicy) -> EnginePolicy:
+    """The policy, often with caps of queues, teams and one model."""
+    if rng.random() < 0.3:
+        return policy
+    queues = [
+        replace(
+            one,
+            quota_ppm=rng.choice((None, 100_000, 300_000)),
+            team_caps=rng.choice(((), (TeamCap(1, None, 1500),), (TeamCap(1, MODELS[0], 300),))),
+            borrow=rng.random() < 0.5,
+        )
+        for one in policy.queues
+    ]
+    return replace(policy, queues=tuple(queues), capped=True, lending=rng.random() < 0.5)
 
 
 def random_jobs(seed: int, *, most: int = 10) -> list[PendingJob]:

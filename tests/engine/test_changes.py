@@ -13,19 +13,20 @@ from scheduling.engine.changes import Change, ChangeKind
 from scheduling.engine.explain import Explanation, explain
 from scheduling.engine.plan import plan
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import EnginePolicy, NodeInfo, PendingJob, ReasonCode, Request
-from tests.engine.build import GIB, POLICY, cpus, device, job, node, shared
+from scheduling.engine.types import EnginePolicy, NodeInfo, PendingJob, ReasonCode, Request, TeamCap
+from tests.engine.build import A100, GIB, POLICY, cpus, device, job, node, shared
 from tests.engine.profiles import property_test
-from tests.engine.random_clusters import random_jobs, random_nodes, random_policy
+from tests.engine.random_clusters import random_caps, random_jobs, random_nodes, random_policy
+from tests.engine.test_quota import T4, capped, queue
 
 HALF_BOOKED = device(1, compute_booked_milli=500)
 LESS = {kind for kind in ChangeKind if kind.value.startswith("less-")}
 
 
-def explained(nodes: list[NodeInfo], request: Request) -> Explanation:
+def explained(nodes: list[NodeInfo], request: Request, policy: EnginePolicy = POLICY) -> Explanation:
     state, waiting = ClusterState.build(nodes), job(1, request)
-    refusal = plan(state, [waiting], POLICY, now_ms=0, seed=0).refused[0]
-    return explain(state, refusal, waiting, POLICY)
+    refusal = plan(state, [waiting], policy, now_ms=0, seed=0).refused[0]
+    return explain(state, refusal, waiting, policy)
 
 
 def test_a_refused_compute_share_is_told_in_milli() -> None:
@@ -86,10 +87,26 @@ def test_three_wishes_too_many_have_no_change() -> None:
     assert explained([small], wish).changes == ()
 
 
+def test_changes_are_offered_that_fit_under_caps() -> None:
+    policy = capped(queue(2, None, team_caps=(TeamCap(1, None, 250), TeamCap(1, T4, 0))))
+    policy = replace(policy, precheck_num=1, precheck_den=1)
+    (change,) = explained([node(1, [device(1)])], shared(40 * GIB), policy).changes
+    assert (change.kind, change.new) == (ChangeKind.LESS_DEVICE_MEMORY, 20 * GIB)
+    nodes = [
+        node(1, [device(1, compute_booked_milli=1000, memory_booked_mib=1)]),
+        node(2, [device(2, 16 * GIB, model=T4)]),
+        node(3, [device(3, 16 * GIB, model="Tesla V100")]),
+    ]
+    quarter = Request(devices=1, models=(A100,), shareable=True, device_compute_milli=250)
+    found = [c.new for c in explained(nodes, quarter, policy).changes if c.kind is ChangeKind.OTHER_MODEL]
+    assert found == [(A100, "Tesla V100")]
+
+
 @property_test
 @given(st.integers(0, 2**32))
 def test_every_change_starts_the_job_and_is_the_smallest(seed: int) -> None:
     state, policy, rng = ClusterState.build(random_nodes(seed)), random_policy(seed), Random(seed)
+    policy = random_caps(rng, policy)
     # Holds are for jobs with small numbers.
     waiting = [_greedy(rng, replace(j, job=1000 + j.job, replicas=1)) for j in random_jobs(seed, most=4)]
     for pending in waiting:

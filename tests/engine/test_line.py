@@ -18,7 +18,7 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, Holding, NodeInfo, PendingJob, Placed, Request, TeamCap
 from tests.engine.build import A100, POLICY, device, job, node
 from tests.engine.profiles import property_test
-from tests.engine.random_clusters import random_jobs, random_nodes
+from tests.engine.random_clusters import random_caps, random_jobs, random_nodes
 from tests.engine.test_estimate import WHOLE, booked, whole
 from tests.engine.test_quota import capped, queue
 
@@ -112,7 +112,7 @@ def test_caps_on_cores_count_in_a_line() -> None:
 @given(st.integers(0, 2**32))
 def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
     rng = Random(seed)
-    policy = random_caps(rng)
+    policy = random_caps(rng, POLICY)
     nodes = [
         replace(
             info,
@@ -137,22 +137,6 @@ def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
     if found is None or not found.is_earliest:
         expected = played(full, jobs, runs_ms, releases, policy)
         assert (found and (found.at_ms, found.node)) == expected
-
-
-def random_caps(rng: Random) -> EnginePolicy:
-    """Often none; else some of each kind."""
-    if rng.random() < 0.3:
-        return POLICY
-    queues = [
-        replace(
-            one,
-            quota_ppm=rng.choice((None, 100_000, 300_000)),
-            team_caps=rng.choice(((), (TeamCap(1, None, 1500),), (TeamCap(1, A100, 300),))),
-            borrow=rng.random() < 0.5,
-        )
-        for one in POLICY.queues
-    ]
-    return replace(POLICY, queues=tuple(queues), capped=True, lending=rng.random() < 0.5)
 
 
 def holding(policy: EnginePolicy, running: Sequence[Release], nodes: Sequence[NodeInfo]) -> EnginePolicy:
