@@ -171,13 +171,26 @@ def _number(value: Any, field: str) -> float | None:
     return float(value)
 
 
+def _least(value: int, field: str, *, least: int) -> float:
+    """A whole figure from `least` on."""
+    found = _number(value, field) or 0
+    if found < least:
+        raise NoReport(f"{field}: must be at least {least}")
+    return found
+
+
 def _named(name: str) -> str:
     """A name that any SVG can hold."""
     return "".join(char if char.isprintable() else "?" for char in name[:_NAME_AT_MOST])
 
 
+def _step_s(report: Any) -> float:
+    field = "timeline.step_s"
+    return _least(_at(report, field, int), field, least=1)
+
+
 def _over_time(report: Any, key: str) -> Series:
-    step_h = (_number(_at(report, "timeline.step_s", int), "timeline.step_s") or 0) / 3600
+    step_h = _step_s(report) / 3600
     path = f"timeline.{key}"
     values = [_number(value, f"{path}[{n}]") for n, value in enumerate(_at(report, path, list))]
     if len(values) > _STEPS_AT_MOST:
@@ -201,11 +214,9 @@ def _waits(report: Any, name: str) -> Series:
 
 def report_title(report: Any) -> str:
     """What was replayed on what; NoReport names a damaged field."""
-    trace, nodes, devices = (
-        _at(report, name, kind) for name, kind in (("trace", str), ("nodes", int), ("devices", int))
-    )
-    sizes = [_number(number, name) or 0 for name, number in (("nodes", nodes), ("devices", devices))]
-    return f"{_named(trace)}: {sizes[0]:.0f} nodes, {sizes[1]:.0f} devices"
+    trace = _at(report, "trace", str)
+    nodes, devices = (_least(_at(report, name, int), name, least=0) for name in ("nodes", "devices"))
+    return f"{_named(trace)}: {nodes:.0f} nodes, {devices:.0f} devices"
 
 
 def report_panels(report: Any) -> list[Panel]:
@@ -215,7 +226,7 @@ def report_panels(report: Any) -> list[Panel]:
     booked, measured, waiting = (
         _over_time(report, key) for key in ("booked_percent", "measured_percent", "waiting_jobs")
     )
-    step = f"mean over {_at(report, 'timeline.step_s', int) / 60:g} min"
+    step = f"mean over {_step_s(report) / 60:g} min"
     return [
         Panel(
             "Utilisation of accelerators",
