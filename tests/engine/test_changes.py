@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from scheduling.engine.changes import Change, ChangeKind
 from scheduling.engine.explain import Explanation, explain
-from scheduling.engine.plan import plan
+from scheduling.engine.ordering import expected_shapes
+from scheduling.engine.plan import Planner, plan
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, NodeInfo, PendingJob, ReasonCode, Request, TeamCap
 from tests.engine.build import A100, GIB, POLICY, cpus, device, job, node, shared
@@ -133,7 +134,8 @@ def _greedy(rng: Random, pending: PendingJob) -> PendingJob:
 
 
 def starts(state: ClusterState, pending: PendingJob, request: Request, policy: EnginePolicy) -> int | None:
-    placed = plan(state, [replace(pending, request=request)], policy, now_ms=0, seed=0).placed
+    expected = expected_shapes((), [pending], policy)
+    placed = Planner(state, policy, expected).run([replace(pending, request=request)], None).placed
     return placed[0].node if placed else None
 
 
