@@ -16,7 +16,7 @@ from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.engine.codec import Recording
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.session import PlanningSession
-from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, ReasonCode, Refusal
+from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Refusal
 from scheduling.evacuation import move_off_failed_devices
 from scheduling.expected import expected_jobs
 from scheduling.holdings import Holdings
@@ -195,17 +195,18 @@ class _Batches:
             locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
 
     def borrowers(self) -> list[PendingJob]:
-        """The jobs that only the caps of their queues keep waiting, and whose queues may borrow; their shapes are open
-        again.
+        """The jobs that caps keep waiting, and whose queues may borrow; their shapes are open again. A refusal names
+        one cap, elsewhere the queue's may be the only one; and gangs may miss caps that no refusal names.
         """
         lent = {queue.queue for queue in self.context.policy.engine.queues if queue.borrow}
-        shapes = {
-            shape for shape, refusal in self.tally.refusals.items() if refusal.code is ReasonCode.QUEUE_CAP
-        }
+        refusals = self.tally.refusals
+        capped = {shape for shape, refusal in refusals.items() if refusal.cap is not None}
         found = [
             job
             for number, job in self.jobs.items()
-            if job.queue in lent and number in self.waiting and self.shapes[number] in shapes
+            if job.queue in lent
+            and number in self.waiting
+            and (self.shapes[number] in capped or (job.replicas > 1 and self.shapes[number] in refusals))
         ]
         for job in found:
             self.tally.refusals.pop(self.shapes[job.job], None)

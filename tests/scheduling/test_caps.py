@@ -207,3 +207,23 @@ def test_idle_capacity_is_borrowed_last_and_comes_back_as_jobs_end(user):
     make.run_cycle()
     assert Job.objects.get(pk=lender.pk).status == JobStatus.STARTING
     assert Slice.objects.filter(placement__job__queue__name="offline").count() == 3
+
+
+def test_a_job_borrows_where_its_own_queue_is_the_only_cap_whichever_cap_its_refusal_names(user):
+    """Half a T4 more would do by the team's quota, but only borrowed A100 are really there."""
+    queues = (
+        "[{name: training, priority: 70}, "
+        "{name: offline, priority: 90, preemptable: true, borrow: true, model-caps: {a100: 0%}}]"
+    )
+    service.activate(f"scheduler: {{queue-policy: {{queues: {queues}}}}}", author=None, reason="test")
+    team, queue = user.memberships.get().team, Queue.objects.get(name="offline")
+    TeamQuota.objects.create(queue=queue, team=team, model="T4", quota_milli=500)
+    cards(2, model="Tesla T4")
+    make.make_job(user, queue="offline", resources={"device_compute_milli": 200})
+    make.run_cycle()
+    assert Slice.objects.get().device.model == "Tesla T4"
+    cards(2)
+    make.make_job(user, queue="offline", resources={"devices": 1})
+    make.run_cycle()
+    borrowed = Slice.objects.get(placement__borrowed=True)
+    assert borrowed.device.model == "NVIDIA A100-PCIE-40GB"
