@@ -81,7 +81,7 @@ def _alert_contradictions(document: PolicyDocument) -> Iterator[tuple[Path_, str
             yield (*path, "clear"), _("Must not lie below the limit `below`.")
         if rule.models and not rule.metric.of_device:
             yield (*path, "models"), _("Only metrics of devices can be narrowed by model.")
-        for side, reason in _idle_limits(rule):
+        for side, reason in (*_idle_limits(rule), *_empty_names(rule)):
             yield (*path, side), reason
         names.add(rule.name)
 
@@ -101,3 +101,12 @@ def _idle_limits(rule: AlertRule) -> Iterator[tuple[str, str]]:
         yield "below", never
     if rule.below is not None and highest is not None and rule.below > highest:
         yield "below", always
+    if rule.clear is not None and (rule.clear < 0 or (highest is not None and rule.clear > highest)):
+        yield "clear", _("No reading ever gets back to this.")
+
+
+def _empty_names(rule: AlertRule) -> Iterator[tuple[str, str]]:
+    """Lists with a name that nothing has."""
+    for field, names in (("models", rule.models), ("node-sets", rule.node_sets)):
+        if not all(name.strip() for name in names):
+            yield field, _("Names must not be empty.")

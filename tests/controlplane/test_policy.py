@@ -269,6 +269,10 @@ def test_a_bad_policy_is_told_in_one_language(admin: User, text: str, english: s
         ("[{name: a, metric: device-power-percent, above: -5}]", "alert-rules[0].above"),
         ("[{name: a, metric: device-utilization-percent, below: 0}]", "alert-rules[0].below"),
         ("[{name: a, metric: node-memory-percent, below: 101}]", "alert-rules[0].below"),
+        ("[{name: a, metric: node-cpu-percent, above: 90, clear: -5}]", "alert-rules[0].clear"),
+        ("[{name: a, metric: node-cpu-percent, below: 10, clear: 150}]", "alert-rules[0].clear"),
+        ("[{name: a, metric: device-memory-percent, above: 85, models: ['']}]", "alert-rules[0].models"),
+        ("[{name: a, metric: node-cpu-percent, above: 85, node-sets: [' ']}]", "alert-rules[0].node-sets"),
     ],
 )
 def test_alert_rules_that_mean_nothing_are_refused(rules: str, field: str) -> None:
