@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from client.api import JSON, Answered
-from client.messages import say
+from client.errors import OddAnswer
+from client.messages import CATALOGUE, say
 from client.render import devices_of, escape_controls, local_time, quantities, quantity, score, span
 
 # Of the jobs that an estimate waits for, as many are named.
@@ -14,6 +16,16 @@ MOST_NAMED = 5
 WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-at"})
 
 
+@contextmanager
+def _as_documented() -> Iterator[None]:
+    """What is of another kind than documented, at any depth, is the server's fault and told in one line."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
+        raise OddAnswer(str(error)) from error
+
+
+@_as_documented()
 def show_explanation(answer: Answered) -> None:
     """The sentence, then the score sheet of a job that was placed, or what would help one that waits."""
     print(escape_controls(answer.section("sentence")["text"]))
@@ -52,6 +64,7 @@ def _show_runners_up(candidates: Sequence[JSON], *, winner_ppm: int) -> None:
         print(f"  {escape_controls(one['node_name'])}: {score(one['score_ppm'])} (-{score(behind)})")
 
 
+@_as_documented()
 def show_refusal(answer: JSON) -> None:
     """What is left after each filter, the nodes that came near, the changes that help, and when it could start."""
     print(f"{say('filters')}:")
@@ -96,14 +109,21 @@ def _estimate(estimate: JSON | None) -> str:
         at=local_time(estimate["at"]),
         node=escape_controls(estimate["node_name"]),
         jobs=named + (", ..." if len(after) > MOST_NAMED else ""),
-        basis=say(f"basis-{estimate['basis']}"),
+        basis=_basis(estimate["basis"]),
     )
+
+
+def _basis(basis: str) -> str:
+    """In words; one that a newer server knows is shown as it is."""
+    key = f"basis-{basis}"
+    return say(key) if key in CATALOGUE else escape_controls(basis)
 
 
 def _job(number: int, name: str | None) -> str:
     return f"{number} ({escape_controls(name)})" if name else str(number)
 
 
+@_as_documented()
 def show_fits(answer: JSON) -> None:
     """The most that could be asked of a device now, or why it takes nothing, and the waiting jobs that would fit."""
     if answer["code"] is not None:

@@ -339,3 +339,29 @@ def test_an_answer_that_lacks_a_field_is_one_line(body):
     with scripted(lambda _: Answer(200, body)) as server:
         ended = headrace("explain", "1", url=server.url)
     assert (ended.returncode, ended.stderr.count(b"\n")) == (70, 1), ended.stderr
+
+
+ESTIMATE = {"at": "2026-01-01T10:30:00Z", "node_name": "here", "is_earliest": False, "after_jobs": []}
+NEAR = {"node_name": "here", "code": "c", "needed": "5", "available": 3, "unit": "MiB", "pieces": []}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"near": ["x"]},
+        {"near": [NEAR]},
+        {"changes": [5]},
+        {"funnel": None},
+        {"sentence": {"code": "c", "text": 5}},
+        {"estimate": ESTIMATE | {"at": "soon", "basis": "history"}},
+    ],
+)
+def test_an_answer_with_an_odd_field_is_one_line(odd):
+    with scripted(lambda _: Answer(200, explained(**odd))) as server:
+        ended = headrace("explain", "1", url=server.url)
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (70, 1), ended.stderr
+
+
+def test_what_a_newer_server_estimates_by_is_shown_as_it_is():
+    answer = explained(estimate=ESTIMATE | {"basis": "oracle"})
+    assert lines_of("explain", "5", answer=answer)[-1].endswith("(oracle).")
