@@ -72,7 +72,7 @@ JOB_REQUEST: dict[str, Any] = {
             "description": "How the job is asked for a checkpoint: a signal or a command.",
             "additionalProperties": False,
             "properties": {
-                "signal": {"type": "string", "enum": [*map(str, CheckpointSignal)]},
+                "signal": {"type": "string", "enum": [*map(str, CheckpointSignal)], "nullable": True},
                 "command": _TEXTS,
                 "timeout_s": {"type": "integer", "minimum": 1, "maximum": LONGEST_CHECKPOINT_S},
             },

@@ -4183,8 +4183,8 @@ export interface operations {
                     mounts?: string[];
                     /** @description How the job is asked for a checkpoint: a signal or a command. */
                     checkpoint?: {
-                        /** @enum {string} */
-                        signal?: "USR1" | "USR2" | "HUP" | "INT";
+                        /** @enum {string|null} */
+                        signal?: "USR1" | "USR2" | "HUP" | "INT" | null;
                         command?: string[];
                         timeout_s?: number;
                     } | null;
@@ -6804,8 +6804,8 @@ export interface operations {
                             mounts?: string[];
                             /** @description How the job is asked for a checkpoint: a signal or a command. */
                             checkpoint?: {
-                                /** @enum {string} */
-                                signal?: "USR1" | "USR2" | "HUP" | "INT";
+                                /** @enum {string|null} */
+                                signal?: "USR1" | "USR2" | "HUP" | "INT" | null;
                                 command?: string[];
                                 timeout_s?: number;
                             } | null;
