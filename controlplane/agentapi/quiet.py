@@ -23,11 +23,16 @@ from controlplane.policy.active import document_of
 from controlplane.policy.document import Health
 from inventory import plausible
 from inventory.clock_offsets import judge
-from inventory.models import NodeContact
+from inventory.models import Device, NodeContact
 from scheduling.backends.agent import Fingerprint, fingerprint_sql
 from scheduling.models import LIVE_PHASES
 
 Row = tuple[Any, ...]
+# What others use of a device is found by whoever stores readings; no report's other effects depend on it.
+_READINGS = {"foreign_mib"}
+_DEVICE = ", ".join(
+    f"device.{field.column}" for field in Device._meta.concrete_fields if field.name not in _READINGS
+)
 Ask = Callable[[str, Mapping[str, Any]], Row | None]
 
 
@@ -40,7 +45,7 @@ def state_digest_sql(node: str) -> str:
 (SELECT seen.*, policy.id AS policy, cluster.uid AS cluster, md5(concat_ws(chr(31), seen.*, policy.id, cluster.uid,
     (SELECT concat_ws(chr(31), state, state_reason, state_before_silence, simulated, facts_digest, facts_at)
      FROM inventory_node WHERE id = {node}),
-    (SELECT string_agg(device::text, chr(31) ORDER BY device.id) FROM inventory_device AS device
+    (SELECT string_agg(ROW({_DEVICE})::text, chr(31) ORDER BY device.id) FROM inventory_device AS device
      WHERE device.node_id = {node}))) AS state_digest
  FROM ({fingerprint_sql(node)}) AS seen (epoch, placements, slices)
  LEFT JOIN (SELECT id FROM policy_policyversion WHERE active) AS policy ON true

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from threading import Lock
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -26,9 +27,10 @@ ON CONFLICT (node_id) DO UPDATE SET epoch = scheduling_desiredstate.epoch + 1
 """
 
 Fingerprint = tuple[int, str | None, str | None]
-# What this process keeps: the last set of so many nodes, unless it is a large one.
-MOST_KEPT_NODES, MOST_KEPT_ASSIGNMENTS = 10_000, 64
+# What this process keeps: the last set of so many nodes that have any, unless it is a large one.
+MOST_KEPT_NODES, MOST_KEPT_ASSIGNMENTS = 20_000, 64
 _sets: dict[int, tuple[Fingerprint, list[Assignment]]] = {}
+_keeping = Lock()
 
 
 def fingerprint_sql(node: str) -> str:
@@ -86,18 +88,28 @@ def desired_set(node: Node) -> tuple[int, list[Assignment]]:
 
 def set_as_seen(node_id: int, seen: Fingerprint) -> tuple[int, list[Assignment]]:
     """The same where the fingerprint was read just now. Most reports change nothing: then the set is still the one that
-    was built last, and no query is needed.
+    was built last, and no query is needed; nor is one for a node that has nothing.
     """
+    epoch, placements, _slices = seen
+    if placements is None:
+        return epoch, []
     known = _sets.get(node_id)
     if known is not None and known[0] == seen:
-        return seen[0], known[1]
-    epoch, assignments = _built(node_id)
+        return epoch, known[1]
+    built_epoch, assignments = _built(node_id)
     # Another epoch is another set than the one that was seen.
-    if epoch == seen[0] and len(assignments) <= MOST_KEPT_ASSIGNMENTS:
+    if built_epoch == epoch and len(assignments) <= MOST_KEPT_ASSIGNMENTS:
+        _keep(node_id, seen, assignments)
+    return built_epoch, assignments
+
+
+def _keep(node_id: int, seen: Fingerprint, assignments: list[Assignment]) -> None:
+    with _keeping:
+        _sets.pop(node_id, None)
         if len(_sets) >= MOST_KEPT_NODES:
-            _sets.clear()
+            # The one that was built first: to forget all at once would have all be built anew at once.
+            del _sets[next(iter(_sets))]
         _sets[node_id] = (seen, assignments)
-    return epoch, assignments
 
 
 def _fingerprint(node_id: int) -> Fingerprint:
