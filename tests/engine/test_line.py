@@ -15,7 +15,16 @@ from scheduling.engine.line import MOST_AHEAD, MOST_REQUESTS, Ahead, LineEstimat
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import Planner, plan
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import EnginePolicy, Holding, NodeInfo, PendingJob, Placed, Request, TeamCap
+from scheduling.engine.types import (
+    DeviceInfo,
+    EnginePolicy,
+    Holding,
+    NodeInfo,
+    PendingJob,
+    Placed,
+    Request,
+    TeamCap,
+)
 from tests.engine.build import A100, POLICY, device, job, node
 from tests.engine.profiles import property_test
 from tests.engine.random_clusters import random_caps, random_jobs, random_nodes
@@ -118,7 +127,7 @@ def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
             info,
             measured_mw=None,
             holds=(),
-            devices=tuple(replace(d, memory_used_mib=None) for d in info.devices),
+            devices=tuple(_plainly_booked(d) for d in info.devices),
         )
         for info in random_nodes(seed)[:3]
     ]
@@ -137,6 +146,12 @@ def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
     if found is None or not found.is_earliest:
         expected = played(full, jobs, runs_ms, releases, policy)
         assert (found and (found.at_ms, found.node)) == expected
+
+
+def _plainly_booked(card: DeviceInfo) -> DeviceInfo:
+    """Memory that is booked without compute counts as 1 milli, which would make sums of bookings differ by it."""
+    booked_milli = card.compute_booked_milli or int(card.memory_booked_mib > 0)
+    return replace(card, memory_used_mib=None, compute_booked_milli=booked_milli)
 
 
 def holding(policy: EnginePolicy, running: Sequence[Release], nodes: Sequence[NodeInfo]) -> EnginePolicy:
