@@ -194,13 +194,14 @@ class SshKeysView(APIView):
     )
     def post(self, request: Request) -> Response:
         name = read_body(request, SshKeyMakeSerializer)["name"]
-        try:
-            line = keys.make(name)
-        except FileExistsError:
-            raise Problem(
-                409, "ssh-key-exists", message=_("The server has an SSH key of this name already.")
-            ) from None
-        audit.record(request, "ssh-key-make", target=("ssh-key", name), details={"public_key": line})
+        with transaction.atomic():
+            try:
+                line = keys.make(name)
+            except FileExistsError:
+                raise Problem(
+                    409, "ssh-key-exists", message=_("The server has an SSH key of this name already.")
+                ) from None
+            audit.record(request, "ssh-key-make", target=("ssh-key", name), details={"public_key": line})
         return Response(SshKeySerializer({"name": name, "public_key": line}).data, status=201)
 
 

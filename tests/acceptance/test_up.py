@@ -137,7 +137,7 @@ def first_start(state: StateFolder) -> None:
         with urllib.request.urlopen(f"{instance.url}/healthz", timeout=5) as response:
             assert response.status == 200
         children = [instance.pid_of(path.stem) for path in state.run.glob("*.json")]
-        assert len(children) == 7
+        assert len(children) == 8
         instance.stop()
     assert not [pid for pid in children if alive(pid)]
     assert password not in "".join(path.read_text(errors="replace") for path in state.logs.iterdir())
