@@ -12,6 +12,7 @@ from tests.conftest import browser_path
 from tests.e2e.console import Console
 from tests.e2e.simulated import simulated_nodes, two_whole
 from tests.e2e.stack import Stack, running_stack
+from tests.policies import UNCAPPED
 
 PATIENCE_MS = 20_000
 # The browser logs every answer above 399, also those that a page expects.
@@ -57,9 +58,13 @@ def new_context(browser: Browser, stack: Stack, **options: Any) -> BrowserContex
 
 @pytest.fixture(scope="session")
 def session_state(browser: Browser, stack: Stack) -> Any:
-    """Cookies of one signed-in session, so that only the tests about signing in do it by hand."""
+    """Cookies of one signed-in session, so that only the tests about signing in do it by hand. The cluster is too small
+    for quotas: no queue has one.
+    """
     context = new_context(browser, stack)
-    Console(context.new_page(), stack).sign_in()
+    console = Console(context.new_page(), stack)
+    console.sign_in()
+    console.call("POST", "policies", {"document": UNCAPPED, "reason": "two nodes"})
     state = context.storage_state()
     context.close()
     return state

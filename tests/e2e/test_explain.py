@@ -17,23 +17,16 @@ ONE_PIECE: dict[str, Any] = {
     "splittable": False,
     "cores": 1,
 }
-WHOLE_NODE: dict[str, Any] = {"devices": 8, "shareable": False, "cores": 1}
 FULL_NODE: dict[str, Any] = {"devices": 8, "device_memory": "60 GiB", "shareable": True, "cores": 1}
 
 
 def simulated_job(
-    console: Console,
-    name: str,
-    *,
-    queue: str = "training",
-    seconds: int = 600,
-    limit_s: int | None = None,
-    **resources: Any,
+    console: Console, name: str, *, seconds: int = 600, limit_s: int | None = None, **resources: Any
 ) -> int:
-    """A job that only simulated nodes take; its number. An empty queue starts one however large, beyond its cap."""
+    """A job that only simulated nodes take; its number."""
     spec = {
         "name": name,
-        "queue": queue,
+        "queue": "training",
         "command": ["sleep", str(seconds)],
         "node_labels": {"simulated": "true"},
         "time_limit_s": limit_s,
@@ -71,15 +64,12 @@ def test_the_smallest_change_is_applied_to_a_clone(console: Console) -> None:
 
 def test_memory_in_pieces_is_drawn_with_its_arithmetic(console: Console, simulated: tuple[str, ...]) -> None:
     page = console.page
-    jobs = [
-        simulated_job(console, f"holds {name}", queue=queue, **FULL_NODE)
-        for name, queue in zip(simulated, ("training", "inference"), strict=True)
-    ]
+    jobs = [simulated_job(console, f"holds {name}", **FULL_NODE) for name in simulated]
     try:
         for holder in jobs:
             console.go(f"/jobs/{holder}")
             console.expect_status("running")
-        jobs.append(simulated_job(console, "needs one piece", queue="offline", **ONE_PIECE))
+        jobs.append(simulated_job(console, "needs one piece", **ONE_PIECE))
         console.go(f"/jobs/{jobs[-1]}")
         expect(page.locator(".why")).to_contain_text("This job needs 40\u202fGiB on one device.")
         picture = page.get_by_role("img", name=re.compile("the job needs .* in one piece"))
@@ -97,17 +87,15 @@ def test_an_estimated_start_is_shown_and_comes_true(console: Console, simulated:
     """One of the two nodes is taken for long, the other for half a minute by a job that says so."""
     page = console.page
     long, *short = (
-        simulated_job(console, f"fills {name}", limit_s=limit_s, seconds=seconds, queue=queue, **WHOLE_NODE)
-        for name, limit_s, seconds, queue in zip(
-            simulated, (3600, 40), (3000, 40), ("training", "inference"), strict=True
-        )
+        simulated_job(console, f"fills {name}", limit_s=limit_s, seconds=seconds, devices=8, cores=1)
+        for name, limit_s, seconds in zip(simulated, (3600, 40), (3000, 40), strict=True)
     )
     jobs = [long, *short]
     try:
         for job in jobs:
             console.go(f"/jobs/{job}")
             console.expect_status("running")
-        jobs.append(simulated_job(console, "waits for an end", queue="offline", devices=1, cores=1))
+        jobs.append(simulated_job(console, "waits for an end", devices=1, cores=1))
         waits = jobs[-1]
         console.go(f"/jobs/{waits}")
         estimate = page.locator(".estimate")
