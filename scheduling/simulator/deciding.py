@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from scheduling.engine.claims import FOR_WANT_OF_ROOM
 from scheduling.engine.plan import plan
 from scheduling.engine.types import PendingJob, Placed, Plan, ReasonCode, Refusal
 from scheduling.simulator.cluster import Cluster
@@ -13,22 +14,8 @@ from scheduling.simulator.settings import Order, Settings
 Start = Callable[[Group, Waiting, Sequence[Placed]], None]
 
 _FIFO_OFFER = 16
-# Refusals that time can cure; all others say that no node is made for the job.
-_WAITS_FOR_ROOM = frozenset(
-    {
-        ReasonCode.DEVICE_BUSY,
-        ReasonCode.DEVICE_COMPUTE,
-        ReasonCode.DEVICE_MEMORY_TOTAL,
-        ReasonCode.DEVICE_MEMORY_PIECE,
-        ReasonCode.FOREIGN_USE,
-        ReasonCode.CORES_FREE,
-        ReasonCode.HOST_MEMORY_FREE,
-        ReasonCode.READ_BANDWIDTH,
-        ReasonCode.NODE_POWER,
-        ReasonCode.POWER_CAP,
-        ReasonCode.GANG,
-    }
-)
+# All other refusals say that no node is made for the job.
+_WAITS_FOR_ROOM = frozenset({*FOR_WANT_OF_ROOM, ReasonCode.GANG})
 
 
 class Deciding:
