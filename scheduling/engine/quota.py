@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ CODES: Mapping[CapKind, ReasonCode] = {
     CapKind.MEMBER: ReasonCode.MEMBER_SHARE,
 }
 NO_LIMIT = np.int64(1 << 62)
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,16 +226,18 @@ class Quotas:
     def _model_shares(
         self, capacity: Capacity, queues: Sequence[QueueInfo]
     ) -> dict[int, list[tuple[str, int]]]:
-        """Per queue its caps on models, rounded together with those of the other queues on the same model."""
-        asked: dict[str, dict[int, int]] = defaultdict(dict)
+        """Per queue its caps on models, rounded together with those of the other queues on the same devices, by
+        whatever name.
+        """
+        asked: dict[tuple[bool, ...], dict[tuple[int, str], int | None]] = defaultdict(dict)
         for queue in queues:
             for cap in queue.model_caps:
-                asked[cap.model][queue.queue] = cap.quota_ppm
+                named = tuple(matches(cap.model, known) for known in self._models)
+                asked[named][queue.queue, cap.model] = cap.quota_ppm
         found: dict[int, list[tuple[str, int]]] = defaultdict(list)
-        for model, shares in asked.items():
-            named = [matches(model, known) for known in self._models]
+        for named, shares in asked.items():
             total = int(capacity.device_milli[np.flatnonzero(np.array(named, dtype=np.bool_))].sum())
-            for queue_id, milli in _shares(total, shares).items():
+            for (queue_id, model), milli in _shares(total, shares).items():
                 found[queue_id].append((model, milli))
         return found
 
@@ -243,7 +247,7 @@ def _cap_of(queue: int, given: TeamCap) -> Cap:
     return Cap(kind, queue, given.quota_milli, 0, given.team, given.owner, given.model)
 
 
-def _shares(total: int, shares_ppm: Mapping[int, int | None]) -> dict[int, int]:
-    """Whole milli per queue that has a share, by largest remainder."""
-    capped = {queue: share for queue, share in shares_ppm.items() if share is not None}
+def _shares(total: int, shares_ppm: Mapping[_Key, int | None]) -> dict[_Key, int]:
+    """Whole milli per key (a queue, or one of its caps) that has a share, by largest remainder."""
+    capped = {key: share for key, share in shares_ppm.items() if share is not None}
     return dict(zip(capped, split_by_largest_remainder(total, list(capped.values())), strict=True))

@@ -204,3 +204,15 @@ def test_a_session_takes_new_bookings_without_computing_anew() -> None:
         jobs = [job(1, WHOLE), job(2, WHOLE), job(3, WHOLE)]
         assert placed(session.plan(state, jobs, policy, now_ms=0, seed=0)) == expected
     assert session.counters.misses == 1
+
+
+@pytest.mark.parametrize("names", [("a100", "a100", "a100"), ("a100", A100, "nvidia-a100")])
+def test_caps_on_one_model_are_rounded_together_by_whatever_names(names: tuple[str, ...]) -> None:
+    """Thirds of a thousand: one of the queues gets the odd milli, none is lost."""
+    queues = [
+        queue(number, None, model_caps=(ModelCap(name, share_ppm),))
+        for number, (name, share_ppm) in enumerate(zip(names, (333_333, 333_333, 333_334), strict=True), 1)
+    ]
+    quotas = Quotas(ClusterState.build(cards(1)), capped(*queues))
+    caps = [quotas._queues[q.queue].devices[0].cap_milli for q in queues]
+    assert sorted(caps) == [333, 333, 334]
