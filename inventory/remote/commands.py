@@ -11,7 +11,7 @@ from agent.protocol import Vendor
 
 MIB = 1 << 20
 LIVE, HOST, KERNEL_LOG = "live", "host", "kernel-log"
-TOOL_LIMIT_S = 8.0
+TOOL_LIMIT_S = 8
 TOOL_MARK = "#tool "
 # Where vendors put their tools; the PATH of a command over SSH seldom has these folders.
 _FOLDERS = (
@@ -57,15 +57,28 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command line with its bounds; `tool` is what has to be on the node for it."""
+    """One script with its bounds; `tool` is what has to be on the node for it."""
 
     name: str
-    line: str
-    limit_s: float
+    script: str
+    limit_s: int
     most_bytes: int
     vendor: Vendor | None = None
     tool: str = ""
     rare: bool = False
+
+    @property
+    def line(self) -> str:
+        """The script for whatever login shell the user has. What hangs is killed on the node, with all that it started:
+        sshd gives each command a group of processes of its own.
+        """
+        watch = f"i=0; while [ $i -lt {self.limit_s} ]; do sleep 1; kill -0 $$ || exit; i=$((i+1)); done; kill -9 0"
+        bound = (
+            f'PATH="$PATH:{":".join(_FOLDERS)}"; '
+            f'if command -v timeout >/dev/null 2>&1; then exec timeout -s KILL {self.limit_s} sh -c "$0"; fi; '
+            f'( {watch} ) >/dev/null 2>&1 </dev/null & exec sh -c "$0"'
+        )
+        return f"env LC_ALL=C sh -c '{bound}' '{self.script}'"
 
 
 _ROCM = (
@@ -127,31 +140,20 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 
-def _shell(script: str) -> str:
-    """The script for whatever login shell the user has; a tool that hangs is killed on the node, too."""
-    path = ":".join(_FOLDERS)
-    return f"env LC_ALL=C sh -c 'PATH=\"$PATH:{path}\"; {script}'"
-
-
-def _bounded(argv: str, *, errors: bool) -> str:
-    beside = "2>&1" if errors else "2>/dev/null"
-    limit = f"timeout -s KILL {TOOL_LIMIT_S:g}"
-    return f"if command -v timeout >/dev/null 2>&1; then exec {limit} {argv} {beside}; else exec {argv} {beside}; fi"
-
-
 def _print(*paths: str, most: int | None = None) -> str:
     bound = "" if most is None else f"-m {most} "
     return f'grep -sH {bound}"" {" ".join(paths)}'
 
 
 _THERE = "command -v $tool >/dev/null 2>&1"
-_VERSION = "$($tool --version | head -n 1)"
+# What is read whole before it is printed is read up to a bound.
+_SHORT = "| head -c 200 | head -n 1"
 _CPU = "/sys/devices/system/cpu"
 _NODE = "/sys/devices/system/node"
 _PCI = "/sys/bus/pci/devices"
 _LIVE_SCRIPT = "; ".join(
     (
-        'echo "#clock $(date +%s.%N)"',
+        f'echo "#clock $(date +%s.%N {_SHORT})"',
         _print("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/random/boot_id"),
         _print("/proc/uptime", "/proc/loadavg", "/proc/meminfo"),
         'grep -sH "^cpu" /proc/stat',
@@ -161,7 +163,7 @@ _LIVE_SCRIPT = "; ".join(
 )
 _HOST_SCRIPT = "; ".join(
     (
-        'echo "#arch $(uname -m)"',
+        f'echo "#arch $(uname -m {_SHORT})"',
         _print(
             "/etc/os-release",
             "/usr/lib/os-release",
@@ -182,36 +184,37 @@ _HOST_SCRIPT = "; ".join(
         f'grep -sH "MemTotal" {_NODE}/node[0-9]*/meminfo',
         _print("/proc/driver/nvidia/gpus/*/numa_status"),
         _print(f"{_PCI}/*/numa_node", f"{_PCI}/*/local_cpulist"),
-        f'for tool in podman docker containerd; do {_THERE} && echo "#runtime $tool {_VERSION}"; done',
+        f'for tool in podman docker containerd; do {_THERE} && echo "#runtime $tool $($tool --version {_SHORT})"; done',
         "true",
     )
 )
 _LOG_SCRIPT = 'dmesg >/dev/null 2>&1 || echo "#kernel-log"; dmesg 2>/dev/null | grep -F NVRM | tail -n 400'
 
-LOOK = Command(LIVE, _shell(_LIVE_SCRIPT), limit_s=6.0, most_bytes=MIB)
-OF_THE_HOST = Command(HOST, _shell(_HOST_SCRIPT), limit_s=8.0, most_bytes=8 * MIB, rare=True)
+
+LOOK = Command(LIVE, _LIVE_SCRIPT, limit_s=5, most_bytes=MIB)
+OF_THE_HOST = Command(HOST, _HOST_SCRIPT, limit_s=7, most_bytes=8 * MIB, rare=True)
 
 
 def _of_tool(tool: Tool) -> list[Command]:
-    return [
-        Command(
-            f"{tool.name} {question.arguments}".strip(),
-            _shell(_bounded(f"{tool.name} {question.arguments}".strip(), errors=question.errors)),
-            limit_s=TOOL_LIMIT_S + 1.0,
+    found = []
+    for question in tool.questions:
+        argv = f"{tool.name} {question.arguments}".strip()
+        command = Command(
+            argv,
+            f"exec {argv} {'2>&1' if question.errors else '2>/dev/null'}",
+            limit_s=TOOL_LIMIT_S,
             most_bytes=8 * MIB,
             vendor=tool.vendor,
             tool=tool.name,
             rare=question.rare,
         )
-        for question in tool.questions
-    ]
+        found.append(command)
+    return found
 
 
 OF_TOOLS: tuple[Command, ...] = (
     *(command for tool in TOOLS for command in _of_tool(tool)),
-    Command(
-        KERNEL_LOG, _shell(_LOG_SCRIPT), limit_s=4.0, most_bytes=MIB, vendor=Vendor.NVIDIA, tool="nvidia-smi"
-    ),
+    Command(KERNEL_LOG, _LOG_SCRIPT, limit_s=3, most_bytes=MIB, vendor=Vendor.NVIDIA, tool="nvidia-smi"),
 )
 
 

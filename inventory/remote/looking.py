@@ -14,6 +14,8 @@ from inventory.remote.ssh import Connection, Unreached, Way
 
 NODE_LIMIT_S = 20.0
 LEAST_S = 0.5
+# So much later than the node itself ends a command, the connection gives it up.
+ROUND_TRIP_S = 1.0
 # The connection outlives the last question's own limit, so that what the others said is not lost with it.
 SLACK_S = 2.0
 
@@ -45,9 +47,11 @@ class _Look:
         left_s = self.deadline_s - clock.monotonic_s()
         if command.tool in self.hung or left_s < LEAST_S:
             return self.skip(command, "no time left")
-        sent_us = _now_us()
-        limit_s = min(command.limit_s, left_s)
+        sent_us, asked_s = _now_us(), clock.monotonic_s()
+        limit_s = min(command.limit_s + ROUND_TRIP_S, left_s)
         printed = self.connection.run(command.line, limit_s=limit_s, most_bytes=command.most_bytes)
+        if printed.problem and clock.monotonic_s() - asked_s >= command.limit_s:
+            printed = ssh.Printed(b"", f"no answer within {command.limit_s} s", hung=True)
         (self.hung if printed.hung else self.well).add(command.tool)
         self._note(command, printed, sent_us=sent_us)
         return printed

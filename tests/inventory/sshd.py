@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -143,6 +144,16 @@ class Machine:
         if process is not None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+    def left_behind(self) -> list[str]:
+        """Command lines of what still runs of all sessions."""
+        mark = f"HOME={self.folder}\0".encode()
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (process / "environ").read_bytes():
+                    found.append((process / "cmdline").read_text().replace("\0", " "))
+        return found
 
     @property
     def log(self) -> str:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
+import subprocess
+import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -15,6 +20,7 @@ from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState,
 from inventory.remote import commands, hosts, keys, looking, ssh
 from inventory.remote.probing import probe
 from tests.inventory.sshd import END_SESSION, listening, nvidia_smi
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +35,7 @@ def look_again() -> RemoteHost:
 @pytest.fixture
 def quick(monkeypatch):
     """Nobody waits seconds for what hangs."""
-    short = {"limit_s": 0.6}
+    short = {"limit_s": 1}
     monkeypatch.setattr(commands, "OF_TOOLS", [replace(one, **short) for one in commands.OF_TOOLS])
     monkeypatch.setattr(ssh, "HANDSHAKE_LIMIT_S", 0.6)
 
@@ -175,6 +181,39 @@ def test_a_flood_where_the_machine_should_name_itself_is_cut_off(machine, monkey
     machine.tool("grep", "#!/bin/sh\nexec cat /dev/zero\n")
     machine.host()
     assert look_again().problem == "too-much-output"
+
+
+def test_a_clock_that_floods_is_no_clock_and_leaves_nothing_behind(machine):
+    machine.tool("date", "#!/bin/sh\nexec cat /dev/zero\n")
+    machine.tool("podman", "#!/bin/sh\nexec yes\n")
+    machine.tool("nvidia-smi", nvidia_smi(0))
+    machine.host()
+    host = look_again()
+    assert host.problem == "" and host.node.contact.clock_offset_us is None
+    eventually(lambda: not machine.left_behind(), what="the end of all sessions")
+
+
+def test_what_hangs_is_killed_on_the_node_with_all_that_it_started(machine, quick, monkeypatch):
+    monkeypatch.setattr(commands, "LOOK", replace(commands.LOOK, limit_s=1))
+    machine.tool("date", "#!/bin/sh\ntrap '' TERM HUP\nsleep 600 & sleep 600; echo\n")
+    machine.host()
+    assert look_again().problem == "timed-out"
+    eventually(lambda: not machine.left_behind(), what="the end of all sessions")
+
+
+def test_a_node_without_timeout_ends_what_hangs_by_itself(tmp_path, monkeypatch):
+    for name in ("sh", "env", "sleep"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    monkeypatch.setattr(commands, "_FOLDERS", (str(tmp_path),))
+    hangs = commands.Command("x", "sleep 600; echo late", limit_s=1, most_bytes=1)
+    well = commands.Command("x", 'echo "$PATH"; exit 3', limit_s=9, most_bytes=1)
+    run = partial(subprocess.run, start_new_session=True, stdout=subprocess.PIPE, env={"PATH": str(tmp_path)})
+    begun = time.monotonic()
+    # The pipe is at its end when nothing holds it any more.
+    assert run(["sh", "-c", hangs.line]).returncode == -signal.SIGKILL
+    ended = run(["sh", "-c", well.line])
+    assert (ended.returncode, ended.stdout) == (3, f"{tmp_path}:{tmp_path}\n".encode())
+    assert time.monotonic() - begun < 8
 
 
 def test_a_connection_that_is_closed_in_the_middle_gives_no_report(machine):
