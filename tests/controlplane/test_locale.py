@@ -69,3 +69,19 @@ def test_problems_speak_the_language_now_active() -> None:
         assert problem.body()["detail"] == "此地址不支持 PUT。"
     with translation.override("en"):
         assert problem.body()["detail"] == "This address does not take PUT."
+
+
+# What the catalogues call one thing, and the word that would be a second name for it.
+OTHER_WORDS = {"放置": "安排"}
+SOURCES = [
+    *CATALOGUES,
+    ROOT / "client" / "messages.py",
+    *sorted((ROOT / "frontend" / "src").rglob("*.zh.ts")),
+]
+
+
+@pytest.mark.parametrize(("word", "other"), OTHER_WORDS.items())
+def test_one_thing_has_one_chinese_word(word: str, other: str) -> None:
+    texts = {file: file.read_text(encoding="utf-8") for file in SOURCES}
+    assert any(word in text for text in texts.values())
+    assert [file for file, text in texts.items() if other in text] == []
