@@ -61,6 +61,8 @@ class Agent:
     cluster_id: str | None = None
     placement: int = 0
     fence: int = 0
+    # When its task begins, by the load's own clock.
+    begins_s: float = 0.0
     stage: int = -1
     # The phase that the server confirmed last.
     confirmed: TaskPhase | None = None
@@ -109,7 +111,7 @@ class Agent:
         )
 
     def tasks(self) -> list[TaskState]:
-        if not self.placement:
+        if not self.placement or time.perf_counter() < self.begins_s:
             return []
         self.stage = min(self.stage + 1, len(LIFE) - 1)
         phase = LIFE[self.stage]
@@ -189,6 +191,7 @@ class Load:
         lines = [asyncio.create_task(self._serve(due)) for _ in range(orders.connections)]
         started_s = time.perf_counter() + 0.5
         self.measure_from_s = started_s + orders.warm_up_s
+        self._spread(started_s)
         total = orders.rate * (orders.seconds + orders.warm_up_s)
         number = 0
         while number < total:
@@ -202,6 +205,12 @@ class Load:
         await asyncio.gather(*lines)
         took_s = time.perf_counter() - self.measure_from_s
         return self._found(took_s)
+
+    def _spread(self, started_s: float) -> None:
+        """Tasks begin evenly over the whole time, as jobs do; all at once is another measurement."""
+        every_s = (self.orders.warm_up_s + self.orders.seconds) / max(1, len(self.tasked))
+        for number, agent in enumerate(self.tasked):
+            agent.begins_s = started_s + number * every_s
 
     async def _serve(self, due: asyncio.Queue[tuple[float, Agent] | None]) -> None:
         loop = asyncio.get_running_loop()

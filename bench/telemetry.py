@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=at_least(1), default=1000, help="reports per second (default 1000)")
     parser.add_argument("--nodes", type=at_least(1), help="how many nodes (default: ten times the rate)")
     parser.add_argument(
-        "--jobs", type=at_least(0), default=1000, help="how many nodes run a task (default 1000)"
+        "--starts", type=at_least(0), default=3, help="tasks that start per second (default 3: 10,800 an hour)"
     )
     parser.add_argument("--web-workers", type=at_least(1), default=2, help="processes of granian (default 2)")
     parser.add_argument("--threads", type=at_least(1), default=4, help="threads of each (default 4)")
@@ -62,7 +62,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         fleet.connect(found.env)
         everybody = fleet.make_nodes((options.nodes or options.rate * 10) + FIRST, sizes=(DEVICES,))
         nodes, first = everybody[:-FIRST], everybody[-FIRST:]
-        placements = _make_tasks(nodes[:: max(1, len(nodes) // max(1, options.jobs))][: options.jobs])
+        jobs = min(len(nodes), options.starts * (options.warm_up + options.seconds))
+        placements = _make_tasks(nodes[:: max(1, len(nodes) // max(1, jobs))][:jobs])
         orders = Orders(
             host=found.address.host, port=found.address.port, rate=options.rate, seconds=options.seconds,
             warm_up_s=options.warm_up, connections=options.connections, devices=DEVICES, nodes=nodes,
@@ -181,7 +182,7 @@ def _figures(
         "target": TARGET,
         "options": {
             name: getattr(options, name)
-            for name in ("seconds", "rate", "jobs", "web_workers", "threads", "connections")
+            for name in ("seconds", "rate", "starts", "web_workers", "threads", "connections")
         },
         "rate_reached": round(answered / loaded["took_s"], 1),
         "answers": loaded["answers"],
