@@ -143,7 +143,10 @@ def build_agent(config: Config, identity: Identity) -> Agent:
         identity,
         transport=Transport(server, token=identity.token, ca_file=ca_file),
         collector=HostCollector(
-            config, isolates_users=runner.isolates_users, runner_warnings=runner.warnings
+            config,
+            isolates_users=runner.isolates_users,
+            runner_warnings=runner.warnings,
+            runs_containers=runner.runs_containers,
         ),
         runner=runner,
         journal=journal,

@@ -188,6 +188,7 @@ class HostCollector:
         root: Path = Path("/"),
         isolates_users: bool = False,
         runner_warnings: tuple[Notice, ...] = (),
+        runs_containers: Callable[[], bool] = lambda: False,
         probes: Mapping[Vendor, type[Probe]] = PROBES,
         probe_timeout_s: float = PROBE_TIMEOUT_S,
     ) -> None:
@@ -196,6 +197,7 @@ class HostCollector:
         self._state_dir = Path(config.state_dir)
         self._isolates_users = isolates_users
         self._runner_warnings = runner_warnings
+        self._runs_containers = runs_containers
         self._probes = probes
         self._probe_timeout_s = probe_timeout_s
         self._known = KnownDevices(self._state_dir, machine.boot_id(root))
@@ -346,6 +348,7 @@ class HostCollector:
             reserved_cpus=sorted(set(config.reserved_cpus)),
             observe_only=config.observe_only,
             isolates_users=self._isolates_users,
+            runs_containers=self._runs_containers(),
         )
 
     def _keep(self, look: Callable[[], bool], *, age_s: float) -> None:

@@ -199,6 +199,7 @@ class Facts(msgspec.Struct, frozen=True):
     warnings: list[str] = []
     notices: list[Notice] = []
     stored_images: list[StoredImage] = []
+    runs_containers: bool | None = None
 
 
 class DeviceSample(msgspec.Struct, frozen=True):

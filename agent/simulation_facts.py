@@ -36,6 +36,7 @@ def node_facts(node: SimNode, machine_id: str) -> Facts:
         node_set=node.node_set,
         isolates_users=True,
         simulated=True,
+        runs_containers=True,
     )
 
 

@@ -20,6 +20,7 @@ MAX_RUNTIMES = 16
 MAX_WARNINGS = 64
 MAX_PARAMS = 8
 MAX_NAME = 300
+ENGINES = frozenset({"podman", "docker"})
 # The facts whose change alone concerns people but no decision.
 UNSEEN_BY_SCHEDULING = frozenset(
     {"arch", "os", "kernel", "mounts", "runtimes", "stored_images", "agent_labels", "warnings"}
@@ -56,6 +57,7 @@ def clean_facts(facts: Facts) -> CleanFacts:
         "stored_images": images,
         "datasets": _names(cleaner, "datasets", facts.datasets),
         "reserved_cpus": cpu_ids(facts.reserved_cpus),
+        "runs_containers": _runs_containers(facts),
     }
     columns = _node_columns(cleaner, facts, cpu_count=len(cpus) or None)
     stored["agent_labels"] = columns["labels"]
@@ -132,6 +134,13 @@ def _mount(cleaner: Cleaner, mount: Mount) -> dict[str, Any]:
         "fs_type": text(mount.fs_type, 50),
         "total_mib": plausible.Range(0, 2**50).clean(mount.total_mib),
     }
+
+
+def _runs_containers(facts: Facts) -> bool:
+    """As the agent says; of an older one, whether an engine that it would use is there."""
+    if facts.runs_containers is not None:
+        return facts.runs_containers
+    return any(runtime.name in ENGINES for runtime in facts.runtimes)
 
 
 def _runtime(runtime: Runtime) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class StaleCode(StrEnum):
     PAUSED = "paused"
     CAPS_CHANGED = "caps-changed"
     NODE_NOT_READY = "node-not-ready"
+    NO_CONTAINER_ENGINE = "no-container-engine"
     DEVICE_UNAVAILABLE = "device-unavailable"
     DEVICE_BUSY = "device-busy"
     DEVICE_MEMORY = "device-memory"
@@ -113,7 +114,7 @@ def _book(placed: Placed, context: Applying) -> None:
     if context.policy.revisions.get(job.queue_id, revision) != revision:
         raise StaleDecision(StaleCode.CAPS_CHANGED)
     bump_epoch([placed.node])
-    _check_node(placed)
+    _check_node(placed, with_image=job.spec.get("image") is not None)
     # A share asked by compute alone has no memory of its own to pre-check; the engine gives it the part that
     # goes with it.
     prechecked = request_of_job(job).device_memory_mib is not None
@@ -148,11 +149,13 @@ def _locked_job(placed: Placed) -> Job:
     return job
 
 
-def _check_node(placed: Placed) -> None:
+def _check_node(placed: Placed, *, with_image: bool) -> None:
     with_agent = Node.objects.filter(pk=placed.node, remote=None)
     node = with_agent.only("state", "observe_only", "memory_mib", "facts").first()
     if node is None or node.state != NodeState.READY or node.observe_only:
         raise StaleDecision(StaleCode.NODE_NOT_READY)
+    if with_image and not node.facts.get("runs_containers"):
+        raise StaleDecision(StaleCode.NO_CONTAINER_ENGINE)
     usable = {cpu["id"] for cpu in node.facts.get("cpus", ()) if cpu["online"]}
     usable -= set(node.facts.get("reserved_cpus", ()))
     if not usable.issuperset(placed.cpus):

@@ -16,12 +16,13 @@ Version = tuple[int, str]
 
 @dataclass
 class NodeFacts:
-    """What facts say of a node's cores, images and datasets, at a version; and its cores as they are booked."""
+    """What facts say of a node's cores, containers and datasets, at a version; and its cores as they are booked."""
 
     version: Version
     free: tuple[CpuInfo, ...]
     images: tuple[str, ...]
     datasets: tuple[str, ...]
+    runs_containers: bool
     booked: frozenset[int] = frozenset()
     cpus: tuple[CpuInfo, ...] = ()
 
@@ -30,7 +31,8 @@ class NodeFacts:
         """Of the stored document."""
         free = _cpus(facts)
         images, datasets = tuple(facts.get("images", ())), tuple(facts.get("datasets", ()))
-        return cls(version, free, images, datasets, cpus=free)
+        runs_containers = bool(facts.get("runs_containers"))
+        return cls(version, free, images, datasets, runs_containers, cpus=free)
 
     def booked_as(self, booked: Collection[int]) -> tuple[CpuInfo, ...]:
         """All cores, those booked marked."""

@@ -136,6 +136,7 @@ def _node(row: dict[str, Any], parts: _Parts, facts: NodeFacts) -> NodeInfo:
         core_mw=declared.milliwatts(labels, declared.CORE_POWER),
         measured_mw=_measured_mw(row, devices, parts.measured_since),
         power_cap_mw=declared.milliwatts(labels, declared.POWER_CAP),
+        runs_containers=facts.runs_containers,
     )
 
 

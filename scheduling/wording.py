@@ -27,6 +27,7 @@ LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.SIMULATED: _("Not simulated"),
     ReasonCode.NODE_SET: _("Node set"),
     ReasonCode.LABELS: _("Labels"),
+    ReasonCode.NO_CONTAINER_ENGINE: _("Runs containers"),
     ReasonCode.NO_DEVICES: _("Has accelerators"),
     ReasonCode.DEVICE_MODEL: _("Accelerator model"),
     ReasonCode.DEVICE_HEALTH: _("Healthy accelerators"),
@@ -86,6 +87,10 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
     ReasonCode.LABELS: (
         _("No ready node carries the labels that this job asks for."),
         _("No ready node carries the labels that this job asks for."),
+    ),
+    ReasonCode.NO_CONTAINER_ENGINE: (
+        _("This job has an image, and no suitable node has a container engine."),
+        _("This job has an image, and no suitable node has a container engine."),
     ),
     ReasonCode.NO_DEVICES: (
         _("No suitable node has an accelerator."),

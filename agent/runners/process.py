@@ -145,6 +145,10 @@ class ProcessRunner:
         ):
             self._watcher.watch_process(record.key, live.pid)
 
+    def runs_containers(self) -> bool:
+        """Whether jobs with an image can run here."""
+        return self._containers.there
+
     def sweep(self, known: Collection[TaskKey]) -> None:
         """Work folders and containers of no known task are what a cut short removal or a lost record left."""
         self._containers.sweep(lambda task: (self._journal.tasks_dir / task).exists())

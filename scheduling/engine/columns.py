@@ -78,6 +78,7 @@ class NodeTable(Table):
     paused: Bools
     agentless: Bools
     observe_only: Bools
+    runs_containers: Bools
     node_set: Ints
     cores_total: Ints
     cores_free: Ints
@@ -244,6 +245,7 @@ def _node_row(info: NodeInfo, cores_total: int, cores_free: int, interned: Inter
         paused=_flags([info.not_ready == PAUSED]),
         agentless=_flags([info.not_ready == AGENTLESS]),
         observe_only=_flags([info.observe_only]),
+        runs_containers=_flags([info.runs_containers]),
         node_set=_ints([interned.node_sets.number(info.node_set)]),
         cores_total=_ints([cores_total]),
         cores_free=_ints([cores_free]),

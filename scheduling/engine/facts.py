@@ -160,6 +160,7 @@ class NodeInfo:
     core_mw: int | None = None
     measured_mw: int | None = None
     power_cap_mw: int | None = None
+    runs_containers: bool = True
 
     def __post_init__(self) -> None:
         _OF_NODE.check(self)

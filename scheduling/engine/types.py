@@ -66,6 +66,7 @@ class ReasonCode(StrEnum):
     SIMULATED = "simulated"
     NODE_SET = "node-set"
     LABELS = "labels"
+    NO_CONTAINER_ENGINE = "no-container-engine"
     NO_DEVICES = "no-devices"
     DEVICE_MODEL = "device-model"
     DEVICE_HEALTH = "device-health"

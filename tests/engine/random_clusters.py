@@ -107,6 +107,7 @@ def _node(rng: Random, number: int) -> NodeInfo:
         images=tuple(name for name in ("img:1", "img:2") if rng.random() < 0.4),
         datasets=tuple(name for name in ("d1", "d2") if rng.random() < 0.4),
         read_bandwidth_booked_mib_s=rng.choice((0, 0, 900)),
+        runs_containers=number % 5 != 0,
     )
 
 

@@ -157,6 +157,7 @@ def node_allows(node: NodeInfo, request: Request) -> bool:
         and node.node not in request.excluded_nodes
         and (not request.node_sets or node.node_set in request.node_sets)
         and all(pair in node.labels for pair in request.node_labels)
+        and (request.image is None or node.runs_containers)
         and (SIMULATED in node.labels) <= (SIMULATED in request.node_labels)
     )
 

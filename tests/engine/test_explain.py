@@ -141,6 +141,16 @@ def test_what_is_held_for_the_job_is_free_for_it() -> None:
     )
 
 
+def test_a_node_without_a_container_engine_is_one_step_of_the_funnel() -> None:
+    nodes = [node(1, runs_containers=False), node(2, runs_containers=False, observe_only=True)]
+    found = explained(nodes, Request(image="train:1"))
+    assert found.code is ReasonCode.NO_CONTAINER_ENGINE and found.near == ()
+    assert found.funnel == (
+        FunnelRow(ReasonCode.OBSERVE_ONLY, 1, 1),
+        FunnelRow(ReasonCode.NO_CONTAINER_ENGINE, 1, 0),
+    )
+
+
 def test_what_nobody_knows_is_not_told_as_none() -> None:
     wish = Request(devices=1, device_memory_mib=1000)
     assert explained([node(1, [device(1, None)])], wish).near[0].miss.available is None

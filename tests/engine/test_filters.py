@@ -33,6 +33,7 @@ REFUSED = [
     (ReasonCode.NODE_SET, node(1, node_set="b"), Request(node_sets=("a",))),
     (ReasonCode.NODE_SET, node(1), Request(node_sets=("a",))),
     (ReasonCode.LABELS, node(1, labels=(("disk", "hdd"),)), Request(node_labels=(("disk", "nvme"),))),
+    (ReasonCode.NO_CONTAINER_ENGINE, node(1, runs_containers=False), Request(image="train:1")),
     (ReasonCode.NO_DEVICES, node(1), ONE),
     (
         ReasonCode.DEVICE_MODEL,

@@ -7,7 +7,7 @@ import pytest
 from django.utils.translation import override
 
 from agent import notices
-from agent.protocol import Cpu, Notice, StoredImage
+from agent.protocol import Cpu, Notice, Runtime, StoredImage
 from inventory.ingest import apply_facts
 from inventory.models import Device, DeviceEvent, DeviceHealth, DeviceLink, Node
 from inventory.warnings import TEXTS, warning_text
@@ -33,6 +33,18 @@ def test_columns_and_documents_of_the_node_are_stored():
     assert node.node_set.name == "left" and node.labels == {"zone": "a"}
     assert node.facts["images"] == ["a", "b"] and node.facts["cpus"][0]["max_mhz"] == 3000
     assert node.facts_digest == "d" and node.facts_at is not None
+
+
+@pytest.mark.parametrize(
+    "said, runtimes, kept",
+    [(True, [], True), (False, ["docker"], False), (None, ["docker"], True), (None, ["containerd"], False)],
+)
+def test_whether_containers_run_is_what_the_agent_says_and_of_an_older_one_which_engines_it_has(
+    said, runtimes, kept
+):
+    node = make_node()
+    ingest(node, runs_containers=said, runtimes=[Runtime(name=name) for name in runtimes])
+    assert Node.objects.get(pk=node.pk).facts["runs_containers"] is kept
 
 
 def test_a_device_is_its_uuid_whatever_its_index():

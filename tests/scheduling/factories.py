@@ -58,7 +58,13 @@ def facts(*, cores: int, reserved: tuple[int, ...] = ()) -> dict[str, Any]:
     cpus = [
         {"id": i, "core": i, "socket": 0, "numa": 0, "max_mhz": 3000, "online": True} for i in range(cores)
     ]
-    return {"cpus": cpus, "reserved_cpus": list(reserved), "images": [], "datasets": []}
+    return {
+        "cpus": cpus,
+        "reserved_cpus": list(reserved),
+        "images": [],
+        "datasets": [],
+        "runs_containers": True,
+    }
 
 
 def make_node(

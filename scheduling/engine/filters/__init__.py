@@ -23,6 +23,7 @@ from scheduling.engine.filters import (
     host_memory,
     labels,
     no_agent,
+    no_container_engine,
     node_paused,
     node_power,
     node_ready,
@@ -54,6 +55,7 @@ BEFORE_DEVICES: tuple[tuple[ReasonCode, NodeFilter], ...] = (
     (simulated.CODE, simulated.keeps),
     (node_set.CODE, node_set.keeps),
     (labels.CODE, labels.keeps),
+    (no_container_engine.CODE, no_container_engine.keeps),
 )
 ON_DEVICES: tuple[tuple[ReasonCode, DeviceFilter], ...] = (
     (device_presence.CODE, device_presence.narrow),

@@ -65,6 +65,7 @@ export default {
     "simulated": "a node that is not simulated",
     "node-set": "its node set",
     "labels": "a node with its labels",
+    "no-container-engine": "a node with a container engine",
     "no-devices": "a node with accelerators",
     "device-model": "its device model",
     "device-health": "healthy devices",

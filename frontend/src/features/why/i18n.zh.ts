@@ -63,6 +63,7 @@ export default {
     "simulated": "非模拟节点",
     "node-set": "指定的节点集",
     "labels": "带指定标签的节点",
+    "no-container-engine": "有容器引擎的节点",
     "no-devices": "带加速卡的节点",
     "device-model": "指定的设备型号",
     "device-health": "健康的设备",
