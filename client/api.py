@@ -148,6 +148,38 @@ class Client:
         """All nodes."""
         return list(self._pages("/api/v1/nodes", params={"limit": PAGE}))
 
+    def host_key(self, address: str, port: int) -> JSON:
+        """The host key that is shown at an address now; nothing is kept."""
+        return self._json("POST", "/api/v1/remote-hosts/scan", json={"address": address, "port": port})
+
+    def watch(self, wish: JSON) -> JSON:
+        """Watch a node over SSH; its host key was confirmed."""
+        return self._json("POST", "/api/v1/remote-hosts", json=wish)
+
+    def watched(self) -> list[JSON]:
+        """All nodes watched over SSH."""
+        return list(self._pages("/api/v1/remote-hosts", params={"limit": PAGE}))
+
+    def watched_node(self, number: int) -> JSON:
+        """One of them."""
+        with _about("watched", number):
+            return self._json("GET", f"/api/v1/remote-hosts/{number}")
+
+    def confirm_host_key(self, number: int, host_key: str) -> JSON:
+        """Believe another host key from now on."""
+        with _about("watched", number):
+            path = f"/api/v1/remote-hosts/{number}/host-key"
+            return self._json("PUT", path, json={"host_key": host_key}, repeat=True)
+
+    def unwatch(self, number: int) -> None:
+        """Watch it no longer."""
+        with _about("watched", number):
+            self._send("DELETE", f"/api/v1/remote-hosts/{number}")
+
+    def make_ssh_key(self, name: str) -> JSON:
+        """A new SSH key of the server; its public half."""
+        return self._json("POST", "/api/v1/ssh-keys", json={"name": name})
+
     def cancel(self, job: int) -> JSON:
         """Ask for a job's end; harmless when it already ended."""
         with _about("job", job):

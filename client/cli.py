@@ -13,6 +13,7 @@ import typer
 
 from client import config as configuration
 from client import submission as spec_of
+from client import watching
 from client.api import JSON, Client
 from client.errors import ApiError, ClientError, Exit
 from client.explaining import show_explanation, show_fits, show_refusal
@@ -329,6 +330,9 @@ def nodes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     else:
         names = ("id", "name", "state", "cores", "memory", "devices", "report")
         print_table([say(f"column-{name}") for name in names], [_node_row(row) for row in rows])
+
+
+app.add_typer(watching.app, name="node")
 
 
 def _node_row(row: JSON) -> list[object]:

@@ -101,6 +101,30 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "没有设备 {device}：请给出其编号，或 节点/序号。",
     ),
     "about-device": ("Device {device}: {detail}", "设备 {device}：{detail}"),
+    "about-watched": ("Watched node {watched}: {detail}", "被监视节点 {watched}：{detail}"),
+    "watched": (
+        "Watched as {id}; the first look at {address} comes within seconds.",
+        "已作为 {id} 监视；数秒内首次查看 {address}。",
+    ),
+    "unwatched": ("Entry {id} is removed.", "条目 {id} 已移除。"),
+    "empty-watched": (
+        "No node is watched over SSH. Add one: headrace node watch ADDRESS --user USER --key KEY",
+        "没有通过 SSH 监视的节点。添加：headrace node watch 地址 --user 用户 --key 密钥",
+    ),
+    "host-key": (
+        "{address} shows the host key {fingerprint}\n"
+        "Compare it with what this prints on the machine: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
+        "{address} 出示主机密钥 {fingerprint}\n"
+        "请与该机器上此命令的输出比对：ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
+    ),
+    "same-host-key": ("Is it the same?", "两者一致吗？"),
+    "other-host-key": (
+        "The host key {fingerprint} of {address} was not confirmed; nothing was changed.",
+        "{address} 的主机密钥 {fingerprint} 未经确认；未作任何更改。",
+    ),
+    "not-seen": ("not seen yet", "尚未见到"),
+    "not-looked-at": ("not looked at yet", "尚未查看"),
+    "look-fine": ("fine", "正常"),
     "changes": ("smallest changes that help", "最小的有效改动"),
     "none": ("none", "无"),
     "unknown": ("unknown", "未知"),
@@ -141,6 +165,9 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "column-cores": ("cores", "核心"),
     "column-memory": ("memory GiB", "内存 GiB"),
     "column-devices": ("devices", "设备"),
+    "column-way": ("way", "路径"),
+    "column-fails": ("failed looks", "失败次数"),
+    "column-look": ("last look", "最近一次查看"),
     "column-report": ("last report", "最近上报"),
 }
 
