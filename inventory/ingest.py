@@ -14,6 +14,7 @@ from inventory.device_facts import CleanDevice, CleanLink
 from inventory.device_health import Seen, apply_observations, inherited_health
 from inventory.facts import UNSEEN_BY_SCHEDULING, CleanFacts, clean_facts
 from inventory.health import Observation, Thresholds
+from inventory.images.sizes import note_sizes
 from inventory.matching import match_devices
 from inventory.models import Device, DeviceHealth, DeviceLink, Node, NodeSet
 from inventory.revisions import node_changed, node_shown
@@ -46,6 +47,8 @@ def _apply_node(node: Node, clean: CleanFacts, *, digest: str) -> bool:
         columns["node_set_id"] = NodeSet.objects.get_or_create(name=clean.node_set)[0].pk
     changed = _update(node, columns)
     if clean.facts != node.facts:
+        if clean.facts["stored_images"] != node.facts.get("stored_images"):
+            note_sizes(clean.facts["stored_images"])
         changed |= {key for key, value in clean.facts.items() if node.facts.get(key) != value}
         node.facts = clean.facts
         Node.objects.filter(pk=node.pk).update(facts=clean.facts)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Count
 
 from controlplane.base import clock
+from inventory.images.sizes import sizes_of
 from queues.models import Intent, Job, JobStatus
 from queues.shape import NOTHING_AVOIDED, Avoidance
 from queues.spec import WHOLE_MILLI, JobSpec, decode_spec
@@ -71,12 +72,14 @@ class RequestCache:
 
 
 def load_pending(cache: RequestCache) -> list[tuple[PendingJob, str]]:
-    """All jobs that wait for a place and may have one now, each with its shape key; two queries at most."""
+    """All jobs that wait for a place and may have one now, each with its shape key; three queries at most."""
     waiting = Job.objects.filter(status=JobStatus.PENDING, intent=Intent.RUN, queue__pause=None)
     rows = list(waiting.values_list(*PENDING_COLUMNS))
     requests = cache.load([row[-1] for row in rows])
     # A job whose shape changed between the two queries is looked at next time.
-    return [(_pending(row, requests[row[-1]]), row[-1]) for row in rows if row[-1] in requests]
+    known = {shape: requests[shape] for shape in {row[-1] for row in rows} & requests.keys()}
+    known = _sized(known)
+    return [(_pending(row, known[row[-1]]), row[-1]) for row in rows if row[-1] in known]
 
 
 def count_pending(queues: Collection[int]) -> dict[int, int]:
@@ -90,7 +93,20 @@ def count_pending(queues: Collection[int]) -> dict[int, int]:
 def pending_job(job: Job) -> PendingJob:
     """One stored job for the engine."""
     row = tuple(getattr(job, name) for name in PENDING_COLUMNS)
-    return _pending(row, request_of_job(job))
+    return _pending(row, sized(request_of_job(job)))
+
+
+def sized(request: Request) -> Request:
+    """The request with what is known of its image's size; not part of the shape, since it becomes known over time."""
+    return _sized({"": request})[""]
+
+
+def _sized(requests: Mapping[str, Request]) -> dict[str, Request]:
+    sizes = sizes_of({request.image for request in requests.values() if request.image is not None})
+    return {
+        shape: replace(request, image_mib=sizes[request.image]) if request.image in sizes else request
+        for shape, request in requests.items()
+    }
 
 
 def _pending(row: tuple, request: Request) -> PendingJob:

@@ -1,6 +1,7 @@
 """What exists: nodes, devices, links and their last readings."""
 
 from inventory.models.device import Device, DeviceEvent, DeviceHealth, DeviceLink, DeviceReading
+from inventory.models.image import Image
 from inventory.models.node import (
     EnrolmentToken,
     Node,
@@ -21,6 +22,7 @@ __all__ = [
     "DeviceLink",
     "DeviceReading",
     "EnrolmentToken",
+    "Image",
     "Node",
     "NodeContact",
     "NodeCredential",

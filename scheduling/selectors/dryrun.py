@@ -10,7 +10,7 @@ from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import plan
 from scheduling.engine.types import PendingJob, Placed, Plan
 from scheduling.expected import expected_jobs
-from scheduling.requests import request_of
+from scheduling.requests import request_of, sized
 from scheduling.selectors.explanations import EMPTY, explain_refusal, placed_view
 from scheduling.selectors.live import Live, live_view, node_names
 from scheduling.wording import plain_sentence
@@ -28,7 +28,7 @@ def dry_run(spec: JobSpec, user: User, *, queue: int, team: int) -> dict[str, An
         return _answer(spec, refusal={"sentence": plain_sentence(live.stopped[queue]).as_json()})
     job = PendingJob(
         job=NO_JOB, attempt=1, queue=queue, team=team, priority=spec.priority, submitted_at_ms=live.now_ms,
-        request=request_of(spec),
+        request=sized(request_of(spec)),
     )  # fmt: skip
     found = _plan(live, job)
     placed = next((one for one in found.placed if one.job == NO_JOB), None)

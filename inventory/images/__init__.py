@@ -1,0 +1,1 @@
+"""Container images: their names, sizes and ways onto nodes."""

@@ -1,0 +1,15 @@
+"""One spelling of an image's name, whoever wrote it. Pure."""
+
+from __future__ import annotations
+
+HUB = "docker.io"
+OFFICIAL = f"{HUB}/library"
+
+
+def canonical(name: str) -> str:
+    """The name with the registry that is meant where none is named: `python:3` is `docker.io/library/python:3`."""
+    first, slash, _rest = name.partition("/")
+    if not slash:
+        return f"{OFFICIAL}/{name}"
+    names_registry = "." in first or ":" in first or first == "localhost"
+    return name if names_registry else f"{HUB}/{name}"
