@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=at_least(1), default=1000, help="reports per second (default 1000)")
     parser.add_argument("--nodes", type=at_least(1), help="how many nodes (default: ten times the rate)")
     parser.add_argument(
-        "--starts", type=at_least(0), default=3, help="tasks that start per second (default 3: 10,800 an hour)"
+        "--starts", type=at_least(0), default=3, help="tasks that start per second (default 3)"
     )
     parser.add_argument("--web-workers", type=at_least(1), default=2, help="processes of granian (default 2)")
     parser.add_argument("--threads", type=at_least(1), default=4, help="threads of each (default 4)")

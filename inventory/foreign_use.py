@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from inventory.models import Device
-from inventory.revisions import node_changed
+from inventory.revisions import nodes_changed
 
 STEP_MIB = 256
 # A driver's own use of an idle device (contexts, a desktop) lies below this; more is somebody's.
@@ -16,7 +15,7 @@ FLOOR_MIB = 512
 
 # Only devices whose use no booking covers, or did not when last looked at: of most nothing has to be known.
 SUSPECTS = """
-SELECT device.id, device.node_id, device.foreign_mib, reading.unbooked_mib, reading.memory_used_mib, booked.mib,
+SELECT device.id, device.foreign_mib, reading.unbooked_mib, reading.memory_used_mib, booked.mib,
        coalesce(device.memory_reserved_mib, 0)
 FROM unnest(%s::bigint[], %s::bigint[]) AS booked (device_id, mib)
 JOIN inventory_devicereading AS reading ON reading.device_id = booked.device_id
@@ -29,6 +28,17 @@ UPDATE_UNBOOKED = """
 UPDATE inventory_devicereading AS reading SET unbooked_mib = new.unbooked_mib
 FROM unnest(%s::bigint[], %s::bigint[]) AS new (device_id, unbooked_mib) WHERE reading.device_id = new.device_id
 """
+# Whose row somebody else holds is looked at again with its next reading: of this nobody waits for anybody.
+UPDATE_FOREIGN = """
+WITH held AS (
+    SELECT device.id, new.foreign_mib
+    FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS new (device_id, before_mib, foreign_mib)
+    JOIN inventory_device AS device ON device.id = new.device_id AND device.foreign_mib = new.before_mib
+    ORDER BY device.id FOR UPDATE OF device SKIP LOCKED
+)
+UPDATE inventory_device AS device SET foreign_mib = held.foreign_mib FROM held WHERE device.id = held.id
+RETURNING device.node_id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +46,6 @@ class _Suspect:
     """A device with what was found last time, and what is used and booked now."""
 
     device_id: int
-    node_id: int
     foreign_mib: int
     unbooked_mib: int | None
     used_mib: int
@@ -53,6 +62,7 @@ def update_foreign(device_ids: Sequence[int], booked_mib: Mapping[int, int]) -> 
         cursor.execute(SUSPECTS, [list(device_ids), booked, FLOOR_MIB])
         suspects = [_Suspect(*row) for row in cursor.fetchall()]
     measured: dict[int, int] = {}
+    changed: list[tuple[int, int, int]] = []
     for one in suspects:
         unbooked_mib = foreign_use(one.used_mib, one.booked_mib, one.reserved_mib)
         if unbooked_mib != (one.unbooked_mib or 0):
@@ -60,19 +70,23 @@ def update_foreign(device_ids: Sequence[int], booked_mib: Mapping[int, int]) -> 
         foreign_mib = unbooked_mib
         if unbooked_mib > one.foreign_mib:
             foreign_mib = max(one.foreign_mib, min(unbooked_mib, one.unbooked_mib or 0))
-        _write_foreign(one, foreign_mib)
+        if foreign_mib != one.foreign_mib:
+            changed.append((one.device_id, one.foreign_mib, foreign_mib))
+    _write_foreign(changed)
     if measured:
         with connection.cursor() as cursor:
             cursor.execute(UPDATE_UNBOOKED, [list(measured), list(measured.values())])
 
 
-def _write_foreign(one: _Suspect, foreign_mib: int) -> None:
-    if foreign_mib == one.foreign_mib:
+def _write_foreign(changed: Sequence[tuple[int, int, int]]) -> None:
+    """Rows of device, MiB before and MiB now, all at once."""
+    if not changed:
         return
     with transaction.atomic():
-        unmoved = Device.objects.filter(pk=one.device_id, foreign_mib=one.foreign_mib)
-        if unmoved.update(foreign_mib=foreign_mib):
-            node_changed(one.node_id)
+        with connection.cursor() as cursor:
+            cursor.execute(UPDATE_FOREIGN, [list(column) for column in zip(*changed, strict=True)])
+            nodes = {row[0] for row in cursor.fetchall()}
+        nodes_changed(nodes)
 
 
 def foreign_use(used_mib: int, booked_mib: int, reserved_mib: int) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from django.db.models import F
+from collections.abc import Collection
+
+from django.db.models import F, QuerySet
 
 from controlplane.base.tx import Topic, after_commit
 from inventory.models import Node
@@ -13,9 +15,21 @@ def node_changed(node_id: int) -> None:
 
     Call inside the transaction.
     """
-    Node.objects.filter(pk=node_id).update(revision=F("revision") + 1)
+    _grow(Node.objects.filter(pk=node_id), [node_id])
+
+
+def nodes_changed(node_ids: Collection[int]) -> None:
+    """The same for many at once, locked in the order of their ids as by everybody."""
+    nodes = Node.objects.filter(pk__in=node_ids)
+    if list(nodes.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)):
+        _grow(nodes, node_ids)
+
+
+def _grow(nodes: QuerySet[Node], node_ids: Collection[int]) -> None:
+    nodes.update(revision=F("revision") + 1)
     after_commit(Topic.CYCLE_WAKE)
-    node_shown(node_id)
+    for node_id in node_ids:
+        node_shown(node_id)
 
 
 def node_shown(node_id: int) -> None:

@@ -6,7 +6,8 @@ import functools
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -23,6 +24,8 @@ STREAM = "headrace:readings"
 MAX_ENTRIES = 20_000
 MAX_SAMPLES = 1024
 TIMEOUT_S = 0.25
+# After the death of who stored, readings wait so long; who takes longer is joined by another, which is harmless.
+ALONE_S = 15
 FIELD = b"r"
 GATHER_S = 0.02
 MOST_TOGETHER = 500
@@ -115,6 +118,20 @@ def waiting() -> int | None:
         return int(client().xlen(STREAM))
     except redis.RedisError:
         return None
+
+
+@contextmanager
+def taken_alone() -> Iterator[bool]:
+    """Whether nobody else takes from the stream: two would store the same at once, and wait for each other's rows."""
+    lock = client().lock(f"{STREAM}:taken", timeout=ALONE_S)
+    alone = lock.acquire(blocking=False)
+    try:
+        yield alone
+    finally:
+        if alone:
+            # Gone by its time, or with Valkey.
+            with suppress(redis.RedisError):
+                lock.release()
 
 
 def take(limit: int) -> tuple[list[bytes], list[Reading]]:

@@ -9,7 +9,7 @@ from celery import shared_task
 from controlplane.base import clock
 from controlplane.base.failures import DATABASE_GONE
 from controlplane.policy.active import active_policy
-from inventory import alert_rules, probing, telemetry
+from inventory import alert_rules, probing, streams, telemetry
 from inventory.history import partitions, rollup
 from inventory.remote import probing as remote_probing
 from inventory.wiring import UPWARD
@@ -21,7 +21,8 @@ log = structlog.get_logger(__name__)
 def flush_telemetry() -> int:
     """Moves readings from the stream to the database; returns the number of reports."""
     try:
-        return telemetry.flush(UPWARD.booked).entries
+        with streams.taken_alone() as alone:
+            return telemetry.flush(UPWARD.booked).entries if alone else 0
     except (redis.RedisError, *DATABASE_GONE) as error:
         # What was not stored waits in the stream for the next tick.
         log.warning("readings-not-flushed", error=type(error).__name__)
