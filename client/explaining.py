@@ -8,7 +8,16 @@ from contextlib import contextmanager
 from client.api import JSON, Answered
 from client.errors import OddAnswer
 from client.messages import CATALOGUE, say
-from client.render import devices_of, escape_controls, local_time, quantities, quantity, score, span
+from client.render import (
+    decimals_for,
+    devices_of,
+    escape_controls,
+    local_time,
+    quantities,
+    quantity,
+    score,
+    span,
+)
 
 # Of the jobs that an estimate waits for, as many are named.
 MOST_NAMED = 5
@@ -36,32 +45,37 @@ def show_explanation(answer: Answered) -> None:
 
 
 def _show_decision(decision: JSON) -> None:
+    scored = [one for one in decision["runners_up"] if one["score_ppm"] is not None]
+    winner_ppm = decision["score_ppm"]
+    decimals = decimals_for([winner_ppm, *(one["score_ppm"] for one in scored)])
     print(
         say(
             "placed",
             node=escape_controls(decision["node"]["name"]),
             cpus=span(decision["cpus"]),
             devices=devices_of(decision["devices"]),
-            score=score(decision["score_ppm"]),
+            score=score(winner_ppm, decimals),
             candidates=decision["candidates"],
         )
     )
     for term in decision["terms"]:
         value, weight, part = (score(term[f"{name}_ppm"]) for name in ("value", "weight", "contribution"))
         print(f"  {term['term']:<24}{value} × {weight} = {part}")
-    _show_runners_up(decision["runners_up"], winner_ppm=decision["score_ppm"])
+    _show_runners_up(scored, winner_ppm=winner_ppm, decimals=decimals)
+    if tie := decision.get("tie"):
+        print(escape_controls(tie["text"]))
     if not decision["isolates_users"]:
         print(say("not-isolated"))
 
 
-def _show_runners_up(candidates: Sequence[JSON], *, winner_ppm: int) -> None:
+def _show_runners_up(scored: Sequence[JSON], *, winner_ppm: int, decimals: int) -> None:
     """The nodes that came next, with how far behind the winner they were."""
-    if not candidates:
-        return
-    print(f"{say('runners-up')}:")
-    for one in (one for one in candidates if one["score_ppm"] is not None):
+    if scored:
+        print(f"{say('runners-up')}:")
+    for one in scored:
         behind = winner_ppm - one["score_ppm"]
-        print(f"  {escape_controls(one['node_name'])}: {score(one['score_ppm'])} (-{score(behind)})")
+        distance = f"-{score(behind, decimals)}" if behind else say("same-score")
+        print(f"  {escape_controls(one['node_name'])}: {score(one['score_ppm'], decimals)} ({distance})")
 
 
 @_as_documented()

@@ -70,6 +70,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "in-pieces": ("in pieces: {pieces}", "分块：{pieces}"),
     "runners-up": ("next best nodes", "次优节点"),
+    "same-score": ("the same", "相同"),
     "estimate": (
         "Expected to start at {at} on {node}, once these jobs end: {jobs} ({basis}).",
         "预计 {at} 在 {node} 启动，待以下作业结束后：{jobs}（{basis}）。",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from rich.console import Console
@@ -110,6 +110,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     Console(highlight=False, markup=False).print(table)
 
 
-def score(ppm: int) -> str:
-    """A score with three decimals."""
-    return f"{ppm / SCORE_PPM:.3f}"
+def score(ppm: int, decimals: int = 3) -> str:
+    """A score with so many decimals."""
+    return f"{ppm / SCORE_PPM:.{decimals}f}"
+
+
+def decimals_for(scores_ppm: Collection[int]) -> int:
+    """Three, or all six where three would show different scores as the same."""
+    return 3 if len({score(ppm) for ppm in scores_ppm}) == len(set(scores_ppm)) else 6

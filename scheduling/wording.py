@@ -209,6 +209,9 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     "planned-queues-paused": _("These queues are paused, and none of their jobs are placed: %(queues)s."),
     "placed": _("Placed on %(node)s, the best of %(candidates)s nodes that could take it."),
     "placed-only": _("Placed on %(node)s, the only node that could take it."),
+    "tie": _(
+        "%(node)s and %(other)s score the same; the lower node id goes first: %(node_id)s before %(other_id)s."
+    ),
 }
 # Counts that read better as a word.
 COUNT_WORDS: Mapping[int, Text] = {

@@ -102,7 +102,7 @@ export const WAITING: Explain = {
 const chosen = terms([0.92, 0.9, 0.7, 0.55, 0.8]);
 const decision: Decision = {
   score_ppm: total(chosen), terms: chosen, node: { id: 7, name: "tb-007" }, devices: running.devices, cpus: running.cpus ?? [],
-  loader_cpus: [], candidates: 139, runners_up: [candidate(31, "tb-031", [0.92, 0.6, 0.85, 0.7, 0.55])], isolates_users: false,
+  loader_cpus: [], candidates: 139, runners_up: [candidate(31, "tb-031", [0.92, 0.6, 0.85, 0.7, 0.55])], tie: null, isolates_users: false,
 };
 
 export const PLACED: Explain = { status: "running", decided_at: ago(3200), since: null, cycle: 183871, sentence: null, funnel: [], near: [], changes: [], decision, picture: null, estimate: null, cap: null };

@@ -200,7 +200,7 @@ class ChangeSerializer(serializers.Serializer):
 
 
 class DecisionSerializer(serializers.Serializer):
-    """The score sheet of a placement."""
+    """The score sheet of a placement; `tie` says by which rule it came before a runner-up of the same score."""
 
     score_ppm = serializers.IntegerField()
     terms = TermSerializer(many=True)
@@ -210,6 +210,7 @@ class DecisionSerializer(serializers.Serializer):
     loader_cpus = serializers.ListField(child=serializers.IntegerField())
     candidates = serializers.IntegerField()
     runners_up = CandidateSerializer(many=True)
+    tie = SentenceSerializer(allow_null=True)
     isolates_users = serializers.BooleanField()
 
 
@@ -304,6 +305,7 @@ class DryPlacementSerializer(CandidateSerializer):
     loader_cpus = serializers.ListField(child=serializers.IntegerField())
     candidates = serializers.IntegerField()
     runners_up = CandidateSerializer(many=True)
+    tie = SentenceSerializer(allow_null=True)
 
 
 class DryRunSerializer(serializers.Serializer):

@@ -268,7 +268,18 @@ def placed_view(placed: Placed, names: Mapping[int, str]) -> dict[str, Any]:
         "terms": term_views(placed.chosen.terms),
         "candidates": placed.candidates,
         "runners_up": [candidate_view(one, names) for one in placed.runners_up],
+        "tie": _tie(placed, names),
     }
+
+
+def _tie(placed: Placed, names: Mapping[int, str]) -> dict[str, Any] | None:
+    """By which rule the node came first although the next one scores as much."""
+    other = placed.runners_up[0] if placed.runners_up else None
+    if other is None or other.score_ppm != placed.chosen.score_ppm:
+        return None
+    named = (names.get(node, str(node)) for node in (placed.node, other.node))
+    facts = dict(zip(("node", "other"), named, strict=True))
+    return plain_sentence("tie", **facts, node_id=placed.node, other_id=other.node).as_json()
 
 
 def candidate_view(candidate: Candidate, names: Mapping[int, str]) -> dict[str, Any]:

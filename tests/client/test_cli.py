@@ -272,6 +272,13 @@ def test_explain_names_the_next_best_nodes_and_their_distance():
     }
     lines = lines_of("explain", "5", answer=explained(decision=decision))
     assert lines[-2:] == ["next best nodes:", "  there: 0.700 (-0.050)"]
+    close = decision | {"score_ppm": 700_031, "tie": None}
+    lines = lines_of("explain", "5", answer=explained(decision=close))
+    assert "score 0.700031, best of 2" in lines[1] and lines[-1] == "  there: 0.700000 (-0.000031)"
+    tie = {"code": "tie", "params": {}, "text": "The lower\x1b id goes first."}
+    same = decision | {"score_ppm": 700_000, "tie": tie}
+    lines = lines_of("explain", "5", answer=explained(decision=same))
+    assert lines[-2:] == ["  there: 0.700 (the same)", "The lower\\x1b id goes first."]
 
 
 LARGEST = {"alone_mib": 40960, "shared_mib": None, "compute_milli": 1000, "cores": 8, "host_memory_mib": 512}

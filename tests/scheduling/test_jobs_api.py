@@ -148,7 +148,22 @@ def test_the_explanation_of_a_placed_job_is_its_score_sheet(api):
     assert decision["candidates"] == 2 and len(decision["runners_up"]) == 1
     assert sum(t["contribution_ppm"] for t in decision["terms"]) == decision["score_ppm"]
     assert {t["term"] for t in decision["terms"]} >= {"resource-fit", "fragmentation-penalty"}
-    assert found["sentence"]["code"] == "placed"
+    assert found["sentence"]["code"] == "placed" and decision["tie"] is None
+
+
+def test_equal_scores_say_by_which_rule_the_first_one_won(api):
+    first, second = make.make_node("z", cores=4), make.make_node("a", cores=4)
+    trial = dry(api, cores=2)["placement"]
+    job, placement = place(api, resources={"cores": 2})
+    decision = api.get(f"/api/v1/jobs/{job['id']}/explain", headers={"Accept-Language": "zh-hans"}).json()[
+        "decision"
+    ]
+    assert placement.node == first and decision["score_ppm"] == decision["runners_up"][0]["score_ppm"]
+    assert decision["tie"]["params"] == trial["tie"]["params"]
+    assert trial["tie"]["text"] == (
+        f"z and a score the same; the lower node id goes first: {first.pk} before {second.pk}."
+    )
+    assert decision["tie"]["text"] == f"z 与 a 得分相同，节点编号小者优先：{first.pk} 先于 {second.pk}。"
 
 
 def test_a_dry_run_serves_only_who_comes_first(api, user, monkeypatch):

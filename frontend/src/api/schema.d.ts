@@ -1558,7 +1558,7 @@ export interface components {
             size_mib: number | null;
             version: string | null;
         };
-        /** @description The score sheet of a placement. */
+        /** @description The score sheet of a placement; `tie` says by which rule it came before a runner-up of the same score. */
         Decision: {
             score_ppm: number;
             terms: components["schemas"]["Term"][];
@@ -1568,6 +1568,7 @@ export interface components {
             loader_cpus: number[];
             candidates: number;
             runners_up: components["schemas"]["Candidate"][];
+            tie: components["schemas"]["Sentence"] | null;
             isolates_users: boolean;
         };
         /**
@@ -1717,6 +1718,7 @@ export interface components {
             loader_cpus: number[];
             candidates: number;
             runners_up: components["schemas"]["Candidate"][];
+            tie: components["schemas"]["Sentence"] | null;
         };
         /** @description What a submission would lead to now. */
         DryRun: {

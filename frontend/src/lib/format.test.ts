@@ -25,6 +25,8 @@ describe("figures", () => {
   });
   it("writes scores and terms", () => {
     expect(f.score(729_000)).toBe("0.729");
+    expect(f.scoreDecimals([769_000, 769_000, null, 700_000])).toBe(3);
+    expect(f.score(769_031, f.scoreDecimals([769_031, 769_000]))).toBe("0.769031");
     expect(f.fraction(322_000)).toBe(".32");
     expect(f.fraction(-120_000)).toBe("−.12");
   });

@@ -90,8 +90,14 @@ export function age(at: string | Date, now: number): string {
 }
 
 /** A share of one as three decimals: score 0.729. */
-export function score(ppm: number): string {
-  return decimal(ppm / 1_000_000, 3);
+export function score(ppm: number, decimals = 3): string {
+  return decimal(ppm / 1_000_000, decimals);
+}
+
+/** Three decimals, or all six where three would show different scores as the same. */
+export function scoreDecimals(scoresPpm: readonly (number | null | undefined)[]): number {
+  const known = scoresPpm.filter((ppm) => ppm != null);
+  return new Set(known.map((ppm) => score(ppm))).size === new Set(known).size ? 3 : 6;
 }
 
 /** A term inside a bar: .32 */

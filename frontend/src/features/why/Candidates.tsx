@@ -1,7 +1,7 @@
 // The nearest candidates, scored as if the last filter let them pass, with what each lacks.
 import { useTranslation } from "react-i18next";
 import type { NearCandidate } from "@/api/types";
-import { exactMemory, pieces, score } from "@/lib/format";
+import { exactMemory, pieces, score, scoreDecimals } from "@/lib/format";
 import { amountOf } from "./amount";
 import { TermMeanings } from "./ScoreSheet";
 import { type ScoredRow, TermBars } from "./TermBars";
@@ -34,7 +34,7 @@ export function Candidates({ near }: { near: readonly NearCandidate[] }) {
     <>
       <TermBars rows={rows} />
       {first && first.terms.length > 0 ? <TermMeanings terms={first.terms} /> : null}
-      {lead == null ? null : <div className="sm mut" style={{ marginTop: 4 }}>{lead === 0 ? t("why.tied") : t("why.leads", { node: first?.node_name, by: score(lead) })}</div>}
+      {lead == null ? null : <div className="sm mut" style={{ marginTop: 4 }}>{lead === 0 ? t("why.tied") : t("why.leads", { node: first?.node_name, by: score(lead, scoreDecimals([0, lead])) })}</div>}
     </>
   );
 }

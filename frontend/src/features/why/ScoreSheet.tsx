@@ -1,7 +1,7 @@
 // The score sheet of a decision: who led and by which term, the bars, and every term in plain words beside the runner-up.
 import { useTranslation } from "react-i18next";
 import type { Candidate, Term } from "@/api/types";
-import { count, score, weight } from "@/lib/format";
+import { count, score, scoreDecimals, weight } from "@/lib/format";
 import { decisiveTerm, type SheetRow, sheetRows } from "./sheet";
 import { TermBars } from "./TermBars";
 import "./why.css";
@@ -27,7 +27,8 @@ export function ScoreSheet({ node, scorePpm, terms, candidates, runnersUp }: She
 function Verdict({ node, total, candidates, other, rows }: { node: string; total: number; candidates: number; other: Candidate | null; rows: readonly SheetRow[] }) {
   const { t } = useTranslation();
   if (!other) return <>{t("why.onlyOne", { node })}</>;
-  const facts = { node, other: other.node_name, count: candidates, candidates: count(candidates), score: score(total), otherScore: other.score_ppm == null ? t("ui.unknown") : score(other.score_ppm) };
+  const decimals = scoreDecimals([total, other.score_ppm]);
+  const facts = { node, other: other.node_name, count: candidates, candidates: count(candidates), score: score(total, decimals), otherScore: other.score_ppm == null ? t("ui.unknown") : score(other.score_ppm, decimals) };
   const term = decisiveTerm(rows);
   const why = other.score_ppm != null && total === other.score_ppm ? t("why.tie") : term ? t("why.decided", { term: t(`ui.term.${term}`, { defaultValue: term }) }) : "";
   return <>{t("why.best", facts)} {why}</>;
@@ -36,6 +37,7 @@ function Verdict({ node, total, candidates, other, rows }: { node: string; total
 function Terms({ node, total, other, rows }: { node: string; total: number; other: Candidate | null; rows: readonly SheetRow[] }) {
   const { t } = useTranslation();
   const decisive = decisiveTerm(rows);
+  const decimals = scoreDecimals([total, other?.score_ppm]);
   return (
     <div className="scroll">
       <table className="sheet-table">
@@ -54,8 +56,8 @@ function Terms({ node, total, other, rows }: { node: string; total: number; othe
           ))}
         </tbody>
         <tfoot>
-          <tr><td className="b">{t("why.total")}</td><td /><td className="r b">{score(total)}</td>
-            {other ? <><td className="r b">{other.score_ppm == null ? t("ui.unknown") : score(other.score_ppm)}</td><td className="r b">{other.score_ppm == null ? "" : signed(total - other.score_ppm)}</td></> : null}</tr>
+          <tr><td className="b">{t("why.total")}</td><td /><td className="r b">{score(total, decimals)}</td>
+            {other ? <><td className="r b">{other.score_ppm == null ? t("ui.unknown") : score(other.score_ppm, decimals)}</td><td className="r b">{other.score_ppm == null ? "" : signed(total - other.score_ppm, decimals)}</td></> : null}</tr>
         </tfoot>
       </table>
       <p className="xs dim">{t("why.sheetNote")}</p>
@@ -63,7 +65,10 @@ function Terms({ node, total, other, rows }: { node: string; total: number; othe
   );
 }
 
-const signed = (ppm: number) => (ppm > 0 ? `+${score(ppm)}` : score(ppm));
+const signed = (ppm: number, decimals = 3) => {
+  const exact = Math.max(decimals, scoreDecimals([0, ppm]));
+  return ppm > 0 ? `+${score(ppm, exact)}` : score(ppm, exact);
+};
 
 /** What a node got of a term: the points, and below them the value before its weight. */
 function Points({ term }: { term: Term | null }) {

@@ -1,7 +1,7 @@
 // Term bars: the score of each candidate as stacked terms; the black tick is the score.
 import { useTranslation } from "react-i18next";
 import type { Term } from "@/api/types";
-import { fraction, score, weight } from "@/lib/format";
+import { fraction, score, scoreDecimals, weight } from "@/lib/format";
 import { useWidth } from "@/lib/useWidth";
 import { Unknown } from "@/ui/Words";
 import { scaleMaxPpm, segments, TERM_FILLS } from "./terms";
@@ -11,6 +11,7 @@ export interface ScoredRow { key: string | number; name: string; terms: readonly
 const ROW = 33;
 const NOTE = 14;
 const SCORES = 50;
+const LONG_SCORES = 76;
 const LABELS = 62;
 const TEXT_ROOM = 32;
 
@@ -33,7 +34,8 @@ export function TermBars({ rows }: { rows: readonly ScoredRow[] }) {
   const [ref, width] = useWidth<HTMLDivElement>(470);
   const max = scaleMaxPpm(rows.map((row) => row.terms));
   const labels = Math.min(150, Math.max(LABELS, ...rows.map((row) => row.name.length * 7.2)));
-  const room = Math.max(40, width - labels - SCORES);
+  const decimals = scoreDecimals(rows.map((row) => row.score_ppm));
+  const room = Math.max(40, width - labels - (decimals > 3 ? LONG_SCORES : SCORES));
   const scale = (ppm: number) => (ppm / max) * room;
   const firstTerms = rows.find((row) => row.terms.length > 0)?.terms ?? [];
   const heights = rows.map((row) => ROW + (row.note ? NOTE : 0));
@@ -42,7 +44,7 @@ export function TermBars({ rows }: { rows: readonly ScoredRow[] }) {
     <div ref={ref}>
       <TermKey terms={firstTerms} />
       <svg width={width} height={top(rows.length)} role="img"
-        aria-label={t("why.barsLabel", { rows: rows.map((row) => `${row.name} ${row.score_ppm == null ? t("ui.unknown") : score(row.score_ppm)}`).join(", ") })}>
+        aria-label={t("why.barsLabel", { rows: rows.map((row) => `${row.name} ${row.score_ppm == null ? t("ui.unknown") : score(row.score_ppm, decimals)}`).join(", ") })}>
         {rows.map((row, index) => {
           const parts = segments(row.terms);
           return (
@@ -58,7 +60,7 @@ export function TermBars({ rows }: { rows: readonly ScoredRow[] }) {
                 </g>
               ))}
               {parts.length > 0 ? <path d={`M${labels + scale(parts.at(-1)?.toPpm ?? 0)} 0v23`} stroke="var(--ink)" strokeWidth="2" /> : null}
-              <text x={width} y="16" textAnchor="end" className="k" style={{ fontSize: 13 }}>{row.score_ppm == null ? "" : score(row.score_ppm)}</text>
+              <text x={width} y="16" textAnchor="end" className="k" style={{ fontSize: 13 }}>{row.score_ppm == null ? "" : score(row.score_ppm, decimals)}</text>
               {row.note ? <text x={labels} y="34" className="d">{row.note}</text> : null}
             </g>
           );
