@@ -65,6 +65,14 @@ const VERSIONS = [
   { number: 2, document: DOCUMENT, author: "lin.yue", reason: "raise affinity", created_at: OVERVIEW.at, active: true },
   { number: 1, document: DOCUMENT, author: "", reason: "first start", created_at: OVERVIEW.at, active: false },
 ];
+const watched = (id: number, address: string, more: object) => ({
+  id, address, port: 22, user: "watch", key: "fleet", fingerprint: "SHA256:mock", node: id, tried_at: OVERVIEW.at, answered_at: OVERVIEW.at, failures: 0, problem: "", problem_text: "", problem_detail: "", ...more,
+});
+const WATCHED = [
+  watched(1, "10.20.0.11", {}),
+  watched(2, "10.20.0.12", { failures: 7, problem: "host-key-changed", problem_text: "The node shows another host key than the one that was confirmed.", problem_detail: "SHA256:other" }),
+  watched(3, "appliance.example.invalid", { node: null, tried_at: null, answered_at: null }),
+];
 const account = (id: number, username: string, role: string) => ({
   id, username, email: `${username}@example.invalid`, role, language: null, active: true, created_at: OVERVIEW.at, last_sign_in_at: null, teams: [{ slug: "nlp", name: "nlp", role: "member" }],
 });
@@ -76,6 +84,7 @@ const FIXED: Record<string, unknown> = {
   cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), cpu_ms: 150 + ((i * 31) % 80), considered: 288, placed: (i * 7) % 40, refused: 251, stale: i % 9 ? 0 : 1 }))),
   policies: page(VERSIONS), "policies/active": VERSIONS[0],
   tokens: page([{ id: 1, name: "ci", scopes: ["read", "submit"], team: "nlp", created_at: OVERVIEW.at, expires_at: null, last_used_at: null }]),
+  "remote-hosts": page(WATCHED), "ssh-keys": { results: [{ name: "fleet", public_key: "ssh-ed25519 AAAAmock" }] },
   users: page([account(1, "lin.yue", "admin"), account(2, "zhao.qi", "member")]),
   teams: page(["nlp", "vision"].map((slug, i) => ({ id: i, slug, name: slug, created_at: OVERVIEW.at, members: 2 - 2 * i }))),
   "teams/nlp/members": page([{ username: "lin.yue", role: "lead" }, { username: "zhao.qi", role: "member" }]),
@@ -105,6 +114,7 @@ export function answer(method: string, url: URL, body: unknown): Answer {
   const found = /^jobs\/(\d+)(?:\/(\w+))?$/.exec(path);
   if (found) return oneJob(Number(found[1]), found[2], url);
   if (path === "enrolment-tokens") return ok({ token: "hre_4f9a", command: "headrace-agent enrol --server https://cluster.invalid --token hre_4f9a", expires_at: OVERVIEW.at });
+  if (path === "remote-hosts/scan") return ok({ host_key: "ssh-ed25519 AAAA", fingerprint: "SHA256:mock0123456789mock0123456789mock0123456789m" });
   if (path === "tokens" && method === "POST") return ok({ id: 9, name: "new", scopes: [], team: null, token: "hr_shown_once", created_at: OVERVIEW.at, expires_at: null, last_used_at: null });
   return path in FIXED ? ok(FIXED[path]) : missing(url);
 }

@@ -10,6 +10,8 @@ export const keys = {
   nodes: (filters?: object) => (filters ? (["nodes", filters] as const) : (["nodes"] as const)),
   node: (id: number, part?: string) => (part ? (["node", id, part] as const) : (["node", id] as const)),
   device: (id: number, part?: string) => (part ? (["device", id, part] as const) : (["device", id] as const)),
+  remoteHosts: ["remote-hosts"] as const,
+  sshKeys: ["ssh-keys"] as const,
   map: ["map"] as const,
   alerts: ["alerts"] as const,
   cycles: ["cycles"] as const,

@@ -44,6 +44,9 @@ export type Device = Schemas["Device"];
 export type DeviceReading = Schemas["DeviceReading"];
 export type DeviceFits = Schemas["Fits"];
 export type EnrolmentToken = Schemas["EnrolmentToken"];
+export type RemoteHost = Schemas["RemoteHost"];
+export type HostKey = Schemas["HostKey"];
+export type SshKey = Schemas["SshKey"];
 
 export type Reason = Schemas["Sentence"];
 export type Job = Schemas["Job"];

@@ -1,6 +1,6 @@
 // New users and teams. A password chosen by the server is shown once.
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { createTeam, createUser } from "@/api/actions";
 import { keys } from "@/api/keys";
@@ -8,17 +8,7 @@ import { asProblem, type Problem } from "@/api/problem";
 import type { Me } from "@/api/types";
 import { Copyable } from "@/ui/ApiCall";
 import { Dialog } from "@/ui/Dialog";
-
-function Field({ label, problem, name, children }: { label: string; problem: Problem | null; name: string; children: ReactNode }) {
-  const message = problem?.fieldMessage(name);
-  return (
-    <label style={{ display: "grid", gap: 4 }}>
-      <span className="sm mut">{label}</span>
-      {children}
-      {message ? <span className="sm crit" role="alert">{message}</span> : null}
-    </label>
-  );
-}
+import { Field } from "@/ui/Field";
 
 function Foot({ problem, onClose }: { problem: Problem | null; onClose: () => void }) {
   const { t } = useTranslation();

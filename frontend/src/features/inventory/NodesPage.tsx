@@ -11,6 +11,8 @@ import { ApiCall } from "@/ui/ApiCall";
 import { Broken, Empty, Loading, Stale } from "@/ui/ListLooks";
 import { PageHead } from "@/ui/Panel";
 import { StateChip } from "@/ui/StateGlyph";
+import { RemoteHosts } from "@/features/remote/RemoteHosts";
+import { WatchDialog } from "@/features/remote/WatchDialog";
 import { EnrolDialog } from "./EnrolDialog";
 import { NodeSets } from "./NodeSets";
 import { NodeTable } from "./NodeTable";
@@ -24,10 +26,12 @@ export function NodesPage() {
   const filters = { limit: PAGE, ...pick(search.state, "state"), ...pick(search.node_set, "node_set"), ...pick(search.search, "search") };
   const query = useInfiniteQuery(nodesQuery(filters));
   const [enrolling, setEnrolling] = useState(false);
+  const [watching, setWatching] = useState(false);
   const mayEnrol = useMay("node-enrol");
   const actions = (
     <>
       <ApiCall call={{ method: "GET", path: "/api/v1/nodes", cli: "headrace nodes" }} />
+      {mayEnrol ? <button type="button" className="btn" onClick={() => setWatching(true)}>{t("remote.add")}</button> : null}
       {mayEnrol ? <button type="button" className="btn pri" onClick={() => setEnrolling(true)}>{t("inventory.enrol")}</button> : null}
     </>
   );
@@ -46,6 +50,8 @@ export function NodesPage() {
           <button type="button" className="btn" style={{ marginTop: 12 }} disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>{t("ui.more")}</button>
         ) : null}
       </section>
+      {mayEnrol ? <RemoteHosts /> : null}
+      {watching ? <WatchDialog onClose={() => setWatching(false)} /> : null}
       {enrolling ? <EnrolDialog onClose={() => setEnrolling(false)} /> : null}
     </div>
   );
