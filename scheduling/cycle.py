@@ -12,13 +12,17 @@ import structlog
 
 from controlplane.base import clock, locks
 from controlplane.base.locks import CYCLE_LEASE, LeaseLost, LeaseToken
+from controlplane.policy.active import active_policy
 from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.engine.codec import Recording
+from scheduling.engine.fairshare import Whole
 from scheduling.engine.ordering import in_service_order
+from scheduling.engine.quota import capacity_of
 from scheduling.engine.session import PlanningSession
 from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Refusal
 from scheduling.evacuation import move_off_failed_devices
 from scheduling.expected import expected_jobs
+from scheduling.fairshare import count_usage
 from scheduling.holdings import Holdings
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
@@ -130,6 +134,8 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         locks.renew(lease, ttl_s=LEASE_TTL_S)
         if not waiting or cluster_is_paused():
             break
+        if cycle is None:
+            _count_usage(worker)
         # What is held, and what may be, as it is now: nobody else takes anything until this round is over.
         policy = current_policy()
         if cycle is None:
@@ -149,6 +155,14 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     worker.recorder.write(cycle, codes, policy.document.retention)
     if worker.recorder.wished:
         fulfil_wish()
+
+
+def _count_usage(worker: Worker) -> None:
+    """What teams have had until now, of what the cluster was when this process last looked."""
+    worker.warm()
+    capacity = capacity_of(worker.snapshot.state)
+    whole = Whole(int(capacity.device_milli.sum()), capacity.core_milli)
+    count_usage(whole, half_life_days=active_policy().queue_policy.fair_share_half_life_days)
 
 
 def _round_of_batches(

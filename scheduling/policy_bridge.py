@@ -6,13 +6,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from controlplane.base import clock
 from controlplane.policy.active import ActivePolicy, active_version
 from controlplane.policy.document import PolicyDocument
 from controlplane.policy.hours import power_cap_w
 from queues.models import Queue, TeamQuota
-from scheduling.engine.types import EnginePolicy, ModelCap, QueueInfo, TeamCap, Term
+from scheduling.engine.types import EnginePolicy, ModelCap, QueueInfo, TeamCap, TeamShare, Term
+from scheduling.fairshare import team_shares
 from scheduling.holdings import Holdings
 
 MW_PER_W = 1000
@@ -60,9 +62,11 @@ def all_queues() -> list[Queue]:
 
 
 def queue_infos(
-    queues: Iterable[Queue], team_caps: Mapping[int, tuple[TeamCap, ...]]
+    queues: Iterable[Queue],
+    team_caps: Mapping[int, tuple[TeamCap, ...]],
+    shares: Mapping[int, tuple[TeamShare, ...]] = MappingProxyType({}),
 ) -> tuple[QueueInfo, ...]:
-    """Rows in the engine's terms, with the caps of teams by queue."""
+    """Rows in the engine's terms, with the caps of teams and what they have had by queue."""
     return tuple(
         QueueInfo(
             queue=q.pk,
@@ -73,6 +77,7 @@ def queue_infos(
             borrow=q.borrow,
             model_caps=tuple(ModelCap(model, ppm) for model, ppm in sorted(q.model_caps_ppm.items())),
             team_caps=team_caps.get(q.pk, ()),
+            team_shares=shares.get(q.pk, ()),
         )
         for q in queues
     )
@@ -118,13 +123,14 @@ def lasting_policy() -> EnginePolicy:
 
 def current_policy(*, capped: bool = True) -> CyclePolicy:
     """The policy in force now, with the power cap of the hour; two queries. With the caps of queues and teams and what
-    they hold, unless nothing is to be decided (`capped` False); six queries at most.
+    they hold, unless nothing is to be decided (`capped` False); seven queries at most.
     """
     queues = all_queues()
     # Revisions are read before what they are of: a change in between makes them old, never new.
     caps = team_caps() if capped else {}
     active: ActivePolicy = active_version()
-    engine = engine_policy(active.document, queue_infos(queues, caps), at=clock.now(), capped=capped)
+    shares = team_shares() if capped else {}
+    engine = engine_policy(active.document, queue_infos(queues, caps, shares), at=clock.now(), capped=capped)
     revisions = {queue.pk: queue.revision for queue in queues}
     engine = Holdings.load().within(engine) if capped else engine
     return CyclePolicy(engine, active.number, active.document, revisions)

@@ -49,6 +49,7 @@ LABELS: Mapping[ReasonCode, Text] = {
     ReasonCode.TEAM_QUOTA: _("Within the team's quota"),
     ReasonCode.MEMBER_SHARE: _("Within the member's share"),
     ReasonCode.GANG: _("All replicas together"),
+    ReasonCode.RESERVED: _("Not kept for another job"),
 }
 
 _QUEUE_CAP = _("Its queue holds as much as it may.")
@@ -173,6 +174,10 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
     ReasonCode.GANG: (
         _("Replicas that start together: this job has %(needed)s, room is there for %(available)s now."),
         _("Not all replicas of this job would find a place at the same time."),
+    ),
+    ReasonCode.RESERVED: (
+        _("Waits for the reservation of job %(needed)s, which has waited long and is served before it."),
+        _("Waits for the reservation of a job that has waited long and is served before it."),
     ),
 }
 # The same where nobody knows how much memory there is.

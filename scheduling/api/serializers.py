@@ -280,6 +280,14 @@ class EstimateSerializer(serializers.Serializer):
     after_jobs = NamedJobSerializer(many=True)
 
 
+class LineSerializer(serializers.Serializer):
+    """The place in the order of service among all waiting jobs, from 1, and what put the job before it there."""
+
+    place = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+    sentence = SentenceSerializer()
+
+
 class ExplainSerializer(serializers.Serializer):
     """Why a job waits, or why it went where it is."""
 
@@ -295,6 +303,7 @@ class ExplainSerializer(serializers.Serializer):
     picture = PictureSerializer(allow_null=True)
     estimate = EstimateSerializer(allow_null=True)
     cap = CapSerializer(allow_null=True)
+    line = LineSerializer(allow_null=True)
 
 
 class DryPlacementSerializer(CandidateSerializer):

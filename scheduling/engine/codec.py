@@ -14,7 +14,15 @@ from enum import Enum, IntEnum
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from scheduling.engine.types import EnginePolicy, ExpectedShape, NodeInfo, PendingJob, Plan
+from scheduling.engine.types import (
+    EnginePolicy,
+    ExpectedShape,
+    NodeInfo,
+    PendingJob,
+    Plan,
+    Reservation,
+    Running,
+)
 
 FORMAT = 1
 # Fields that older recordings still carry and that decided nothing.
@@ -39,6 +47,8 @@ class Recording:
     expected: tuple[ExpectedShape, ...] = ()
     limit: int | None = None
     plan: Plan | None = None
+    running: tuple[Running, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
     format: int = FORMAT
 
 

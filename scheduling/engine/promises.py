@@ -61,6 +61,35 @@ class Reservation:
     replica: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """One live placement and when it should end (None: nobody knows, which then is not counted on).
+
+    `started`: its process runs. `idle`: its devices are measured and have nothing to do. `checkpointable`: it can be
+    asked to keep its work; `lost_work_ms` is what a restart costs all the same, None when unknown. `spared`: it is not
+    to be disturbed yet.
+    """
+
+    job: int
+    attempt: int
+    node: int
+    queue: int
+    team: int
+    owner: int
+    slices: tuple[SliceChoice, ...] = ()
+    cpus: tuple[int, ...] = ()
+    host_memory_mib: int = 0
+    read_bandwidth_mib_s: int = 0
+    ends_at_ms: int | None = None
+    priority: int = 0
+    started: bool = True
+    idle: bool = False
+    borrowed: bool = False
+    checkpointable: bool = False
+    spared: bool = False
+    lost_work_ms: int | None = None
+
+
 class PreemptionCause(StrEnum):
     """Why this placement has to yield, in the order in which capacity is reclaimed."""
 

@@ -22,6 +22,7 @@ from scheduling.engine.promises import Hold as Hold
 from scheduling.engine.promises import Preemption as Preemption
 from scheduling.engine.promises import PreemptionCause as PreemptionCause
 from scheduling.engine.promises import Reservation as Reservation
+from scheduling.engine.promises import Running as Running
 from scheduling.engine.promises import SliceChoice as SliceChoice
 from scheduling.engine.promises import Window as Window
 
@@ -88,6 +89,7 @@ class ReasonCode(StrEnum):
     TEAM_QUOTA = "team-quota"
     MEMBER_SHARE = "member-share"
     GANG = "gang"
+    RESERVED = "reserved"
 
 
 _REQUEST = Bounds(
@@ -170,12 +172,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class PendingJob:
-    """One job that waits. The order of service is queue priority (high first), job priority (high first),
-    submitted_at_ms, job id.
+    """One job that waits. The order of service is queue priority (high first), job priority (high first), what its
+    team had of late (least first), submitted_at_ms, job id.
 
     A gang has more than one replica, each with the shape of `request`: all of them start or none. A `deferrable` job
     prefers the valley windows of the policy and must have started by `latest_start_ms`; whoever lists the pending jobs
-    leaves it out while it should wait, so `plan()` serves whatever it is given.
+    leaves it out while it should wait, so `plan()` serves whatever it is given. `runs_ms`: how long it should run once
+    it started, None when nobody knows.
     """
 
     job: int
@@ -189,6 +192,7 @@ class PendingJob:
     deferrable: bool = False
     latest_start_ms: int | None = None
     owner: int = 0
+    runs_ms: int | None = None
 
     def __post_init__(self) -> None:
         check_bound("replicas", self.replicas, 1, 1024)
@@ -225,11 +229,20 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
+class TeamShare:
+    """What one team of a queue has had of late, as the share of the cluster that its decayed use dominates."""
+
+    team: int
+    share_ppm: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueueInfo:
     """One queue of the policy; quota in ppm of schedulable capacity, None without a cap.
 
     `borrow` lets a preemptable queue use idle capacity beyond its quota. `devices_booked_milli` is what its placements
-    hold of devices now (in parts: `holdings`), `cores_booked_milli` what those without devices hold of cores.
+    hold of devices now (in parts: `holdings`), `cores_booked_milli` what those without devices hold of cores. Teams
+    that are not among `team_shares` have had nothing.
     """
 
     queue: int
@@ -243,6 +256,7 @@ class QueueInfo:
     devices_booked_milli: int = 0
     cores_booked_milli: int = 0
     holdings: tuple[Holding, ...] = ()
+    team_shares: tuple[TeamShare, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +271,8 @@ class ExpectedShape:
 class EnginePolicy:
     """The part of the policy document that `plan()` reads. `precheck_num/precheck_den` is the factor of the memory
     pre-check (6/5 = 1.2). Without `capped` the caps of queues, teams and members hold nothing back; without `lending`
-    nothing is borrowed.
+    nothing is borrowed. A job that waited `reserve_after_ms` is promised a place (None: none ever is); with `preempts`,
+    placements of preemptable queues yield to jobs of queues above theirs.
     """
 
     weights_ppm: dict[Term, int]
@@ -270,6 +285,8 @@ class EnginePolicy:
     valley: tuple[Window, ...] = ()
     capped: bool = False
     lending: bool = True
+    reserve_after_ms: int | None = None
+    preempts: bool = False
 
     def __post_init__(self) -> None:
         _POLICY.check(self)
@@ -352,7 +369,7 @@ class CapMiss:
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a job was not placed: one dominant code, the count per filter in filter order, and the nearest nodes. `cap`
-    is there when a cap is the dominant reason.
+    is there when a cap is the dominant reason, `waits_for` when what it needs is kept for that job.
     """
 
     job: int
@@ -361,6 +378,7 @@ class Refusal:
     counts: tuple[FilterCount, ...]
     near: tuple[NearMiss, ...]
     cap: CapMiss | None = None
+    waits_for: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,8 +406,8 @@ class Placed:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What one call decided, in order of service; a gang's replicas are neighbours in `placed`. `considered` jobs are
-    all that were looked at before the bound was reached. `preemptions` and `reservations` are what has to yield and
-    what is promised for later.
+    all that were looked at before the bound was reached. `reservations` are the places promised for later,
+    `preemptions` what has to yield, and `takeovers` the places of those it yields to.
     """
 
     placed: tuple[Placed, ...] = ()
@@ -398,3 +416,4 @@ class Plan:
     exhausted: bool = field(default=True)
     preemptions: tuple[Preemption, ...] = ()
     reservations: tuple[Reservation, ...] = ()
+    takeovers: tuple[Reservation, ...] = ()

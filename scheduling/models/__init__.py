@@ -10,6 +10,7 @@ from scheduling.models.pause import Pause
 from scheduling.models.placement import DEAD_PHASES, LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
 from scheduling.models.pulse import Pulse
 from scheduling.models.recording import ExpectedJobs, Recording, RecordingWish
+from scheduling.models.usage import TeamUsage, UsageCount
 
 __all__ = [
     "DEAD_PHASES",
@@ -31,4 +32,6 @@ __all__ = [
     "RecordingWish",
     "ShapeReason",
     "Slice",
+    "TeamUsage",
+    "UsageCount",
 ]

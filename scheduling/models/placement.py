@@ -33,8 +33,8 @@ class Placement(models.Model):
 
     `fence` is the time of assignment in Unix milliseconds: with the id it names one assignment for ever,
     also when a restored backup hands out the same id again; answers of the agent with another fence
-    change nothing. `borrowed` holds capacity beyond the cap of its queue. `log_bytes` is what is stored,
-    `log_total_bytes` what the agent says the ended attempt wrote.
+    change nothing. `device_milli` and `cpus` say what it books, also when it ended. `borrowed` holds capacity beyond
+    the cap of its queue. `log_bytes` is what is stored, `log_total_bytes` what the agent says the ended attempt wrote.
     """
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="placements")
@@ -45,6 +45,7 @@ class Placement(models.Model):
     fence = models.BigIntegerField()
     host_memory_mib = models.BigIntegerField(default=0)
     read_bandwidth_mib_s = models.BigIntegerField(default=0)
+    device_milli = models.PositiveIntegerField(default=0)
     cpus = models.JSONField(default=list)
     loader_cpus = models.JSONField(default=list)
     borrowed = models.BooleanField(default=False)
@@ -79,7 +80,8 @@ class Placement(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["node"], condition=Q(phase__in=LIVE_PHASES), name="placement_live_by_node")
+            models.Index(fields=["node"], condition=Q(phase__in=LIVE_PHASES), name="placement_live_by_node"),
+            models.Index(fields=["ended_at"], condition=Q(ended_at__isnull=False), name="placement_ended"),
         ]
 
 

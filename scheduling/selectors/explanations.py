@@ -34,6 +34,7 @@ from scheduling.requests import pending_job
 from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.caps import cap_view, sentence_of
 from scheduling.selectors.jobs import device_part
+from scheduling.selectors.line import line_view
 from scheduling.selectors.live import Live, live_view, node_names
 from scheduling.sheets import decode_placed, decode_refusal
 from scheduling.wording import (
@@ -57,6 +58,7 @@ EMPTY: Mapping[str, Any] = {
     "picture": None,
     "estimate": None,
     "cap": None,
+    "line": None,
 }
 PICTURED = frozenset({ReasonCode.DEVICE_MEMORY_PIECE, ReasonCode.DEVICE_MEMORY_TOTAL, ReasonCode.FOREIGN_USE})
 # Changes outside of `resources`, with the value that they set.
@@ -75,8 +77,9 @@ def _explain_pending(job: Job, user: User) -> dict[str, Any]:
     paused = stopped_queues().get(job.queue_id)
     if stored is None:
         return {"sentence": plain_sentence(paused or "not-looked-at").as_json()}
-    refusal, spec = decode_refusal(stored.refusal), decode_spec(job.spec)
-    view = explain_refusal(live_view(), refusal, pending_job(job), spec, user)
+    refusal, spec, live = decode_refusal(stored.refusal), decode_spec(job.spec), live_view()
+    view = explain_refusal(live, refusal, pending_job(job), spec, user)
+    view["line"] = line_view(live, pending_job(job))
     if paused is not None:
         # Nothing that its owner could change lets it start before the pause ends.
         view |= {"sentence": plain_sentence(paused).as_json(), "changes": [], "estimate": None}

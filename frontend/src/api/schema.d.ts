@@ -397,6 +397,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Keep a waiting job from starting until it is released. */
+        post: operations["job_hold"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/logs": {
         parameters: {
             query?: never;
@@ -434,6 +451,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/priority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Give a job another place within its queue. */
+        post: operations["job_reprioritise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Take a hold off. */
+        post: operations["job_release"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/requeue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Stop a job that has a place, after a checkpoint where it can make one; it waits again in its old place. */
+        post: operations["job_requeue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/resume": {
         parameters: {
             query?: never;
@@ -462,6 +530,26 @@ export interface paths {
         put?: never;
         /** @description Suspend a job: it makes its checkpoint, stops, and holds nothing until it is resumed. */
         post: operations["job_suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * @description Do the same to many jobs, at most 500 at a time. Each has its own outcome: one that is refused keeps none of the
+         *     others. Jobs that the caller may not see are refused as not found.
+         */
+        post: operations["jobs_bulk"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1289,6 +1377,8 @@ export interface components {
             booked_percent: number | null;
             measured_percent: components["schemas"]["Marks"] | null;
         };
+        /** @enum {string} */
+        ActionEnum: "cancel" | "hold" | "release" | "suspend" | "resume" | "requeue" | "reprioritise";
         /** @description Where an sshd listens. */
         AddressRequest: {
             address: string;
@@ -1415,6 +1505,31 @@ export interface components {
             devices: number | null;
             /** Format: double */
             cores: number | null;
+        };
+        /** @description The jobs that were acted on, lowest id first; `left` more are found by the filter: repeat for those. */
+        Bulk: {
+            outcomes: components["schemas"]["BulkOutcome"][];
+            left: number;
+        };
+        /** @description What became of one job; `code` and `text` say why it was refused. */
+        BulkOutcome: {
+            job: number;
+            changed: boolean;
+            code: string | null;
+            text: string | null;
+        };
+        /** @description What to do, and to which jobs: some by id, or all that a filter finds and that are not over. */
+        BulkRequestRequest: {
+            action: components["schemas"]["ActionEnum"];
+            jobs?: number[];
+            filter?: components["schemas"]["JobQueryRequest"];
+            priority?: number;
+            lose_work?: boolean;
+            /**
+             * @description Only say which jobs it would be.
+             * @default false
+             */
+            dry_run: boolean;
         };
         /** @description A node that could have taken the job. */
         Candidate: {
@@ -1769,7 +1884,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        ExitClassEnum: "success" | "exit-code" | "signal" | "start-failed" | "time-limit" | "cancelled" | "node-lost" | "device-failed" | "drained" | "lost-process";
+        ExitClassEnum: "success" | "exit-code" | "signal" | "start-failed" | "time-limit" | "cancelled" | "node-lost" | "device-failed" | "drained" | "lost-process" | "requeued";
         /** @description Why a job waits, or why it went where it is. */
         Explain: {
             status: components["schemas"]["JobStatusEnum"];
@@ -1786,6 +1901,7 @@ export interface components {
             picture: components["schemas"]["Picture"] | null;
             estimate: components["schemas"]["Estimate"] | null;
             cap: components["schemas"]["Cap"] | null;
+            line: components["schemas"]["Line"] | null;
         };
         /** @description One field error of a problem. */
         FieldError: {
@@ -1901,6 +2017,15 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Job"][];
         };
+        /** @description Filters of the job list. */
+        JobQueryRequest: {
+            status?: components["schemas"]["JobStatusEnum"][];
+            queue?: string;
+            team?: string;
+            owner?: string;
+            /** @description Part of the name, or an id. */
+            search?: string;
+        };
         /** @description A request in normal form; sent again it reads the same. */
         JobSpec: {
             name: string;
@@ -1961,6 +2086,12 @@ export interface components {
             considered: number;
             placed: number;
         };
+        /** @description The place in the order of service among all waiting jobs, from 1, and what put the job before it there. */
+        Line: {
+            place: number;
+            waiting: number;
+            sentence: components["schemas"]["Sentence"];
+        };
         /** @description A link between two devices, by id. */
         Link: {
             a: number;
@@ -1977,6 +2108,14 @@ export interface components {
             text: string;
             truncated: boolean;
             complete: boolean;
+        };
+        /** @description What may be lost. */
+        LoseWorkRequest: {
+            /**
+             * @description Stop it even without a checkpoint; it then begins anew.
+             * @default false
+             */
+            lose_work: boolean;
         };
         /** @description The resource map. */
         Map: {
@@ -2391,6 +2530,10 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["PolicySummary"][];
         };
+        /** @description The place within its queue; higher first. */
+        PriorityRequest: {
+            priority: number;
+        };
         /** @description Every error of the API. */
         Problem: {
             type: string;
@@ -2689,14 +2832,6 @@ export interface components {
             name: string;
             digest: string | null;
             size_mib: number | null;
-        };
-        /** @description What may be lost. */
-        SuspendRequest: {
-            /**
-             * @description Stop it even without a checkpoint; it then begins anew.
-             * @default false
-             */
-            lose_work: boolean;
         };
         /** @description A team. */
         Team: {
@@ -3960,6 +4095,45 @@ export interface operations {
             };
         };
     };
+    job_hold: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     job_logs: {
         parameters: {
             query?: {
@@ -4044,6 +4218,131 @@ export interface operations {
             };
         };
     };
+    job_reprioritise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PriorityRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_release: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_requeue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["LoseWorkRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     job_resume: {
         parameters: {
             query?: never;
@@ -4094,7 +4393,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["SuspendRequest"];
+                "application/json": components["schemas"]["LoseWorkRequest"];
             };
         };
         responses: {
@@ -4104,6 +4403,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jobs_bulk: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkRequestRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bulk"];
                 };
             };
             /** @description Problem */

@@ -83,6 +83,7 @@ OF_THE_CLUSTER: tuple[ReasonCode, ...] = (
     ReasonCode.TEAM_QUOTA,
     ReasonCode.MEMBER_SHARE,
     ReasonCode.GANG,
+    ReasonCode.RESERVED,
 )
 
 
