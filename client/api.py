@@ -122,6 +122,10 @@ class Client:
             body = {"lose_work": lose_work}
             return self._json("POST", f"/api/v1/jobs/{job}/suspend", json=body, repeat=True)
 
+    def bulk(self, wish: JSON) -> JSON:
+        """Act on many jobs, at most 500 at once; each has its outcome, `left` more are found by the filter."""
+        return self._json("POST", "/api/v1/jobs/bulk", json=wish, repeat=True)
+
     def resume(self, job: int) -> JSON:
         """Let a suspended job wait for a place again."""
         with _about("job", job):

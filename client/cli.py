@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from client import config as configuration
+from client import operating, watching
 from client import submission as spec_of
 from client import watching
 from client.api import JSON, Client
@@ -312,6 +313,10 @@ def resume(job: int) -> None:
     with Client() as client:
         row = client.resume(job)
     notice(say("job-is", job=job, status=row["status"]))
+
+for command in operating.COMMANDS:
+    app.command()(command)
+
 
 
 # Status after a cancellation -> what to say.

@@ -46,6 +46,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Job {job} has ended already ({status}); there is nothing to cancel.",
         "作业 {job} 已经结束（{status}），无需取消。",
     ),
+    "job-changed": ("Job {job}: done.", "作业 {job}：已完成。"),
+    "job-unchanged": ("Job {job}: nothing to do.", "作业 {job}：无需操作。"),
+    "jobs-left": ("{left} more match.", "还有 {left} 个符合条件。"),
+    "some-refused": ("Some jobs were refused.", "部分作业被拒绝。"),
     "about-job": ("Job {job}: {detail}", "作业 {job}：{detail}"),
     "would-start": (
         "Would start now on {node}: cores {cpus}, devices {devices}.",

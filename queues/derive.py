@@ -30,11 +30,19 @@ class Ending(StrEnum):
     NODE_LOST = "node-lost"
     DEVICE_FAILED = "device-failed"
     DRAINED = "drained"
+    REQUEUED = "requeued"
+
+
+class Gate(StrEnum):
+    """What keeps a job from waiting for a place."""
+
+    PERSON = "person"
 
 
 class Next(StrEnum):
     """What follows for the job."""
 
+    HELD = "held"
     PENDING = "pending"
     STARTING = "starting"
     RUNNING = "running"
@@ -62,7 +70,9 @@ MOST_REQUEUES = 5
 
 @dataclass(frozen=True)
 class Situation:
-    """All that a job's status depends on. `ending` is set when the stage is ENDED or LOST."""
+    """All that a job's status depends on. `ending` is set when the stage is ENDED or LOST; `gate` keeps a job without
+    an attempt under way from getting one.
+    """
 
     stage: Stage
     cancel_wanted: bool = False
@@ -70,6 +80,7 @@ class Situation:
     retries_left: int = 0
     requeues_left: int = 0
     suspend_wanted: bool = False
+    gate: Gate | None = None
 
 
 @dataclass(frozen=True)
@@ -88,12 +99,20 @@ def derive(now: Situation) -> Derived:
     if now.suspend_wanted:
         return _suspended(now)
     if now.stage is Stage.WAITING:
-        return Derived(Next.PENDING, "waiting")
+        return (
+            Derived(Next.PENDING, "waiting") if now.gate is None else Derived(Next.HELD, held_code(now.gate))
+        )
     if now.stage is Stage.STARTING:
         return Derived(Next.STARTING, "placed")
     if now.stage is Stage.RUNNING:
         return Derived(Next.RUNNING, "started")
-    return _after_end(now)
+    ended = _after_end(now)
+    return replace(ended, status=Next.HELD) if ended.status is Next.PENDING and now.gate else ended
+
+
+def held_code(gate: Gate) -> str:
+    """The reason code of a job that is held by this gate."""
+    return f"held-{gate.value}"
 
 
 def _suspended(now: Situation) -> Derived:
@@ -112,6 +131,8 @@ def _after_end(now: Situation) -> Derived:
     ending = now.ending or (Ending.NODE_LOST if now.stage is Stage.LOST else Ending.LOST_PROCESS)
     if ending is Ending.SUCCESS:
         return Derived(Next.SUCCEEDED, ending.value)
+    if ending is Ending.REQUEUED:
+        return Derived(Next.PENDING, ending.value, Budget.NOTHING)
     if ending in OWN_FAULTS and now.retries_left > 0:
         return Derived(Next.PENDING, ending.value, Budget.RETRIES)
     if ending in MISHAPS and now.requeues_left > 0:

@@ -13,6 +13,11 @@ from queues.models import JobEvent, JobStatus
 TEXTS: Mapping[str, str | Promise] = {
     "submitted": _("Submitted."),
     "waiting": _("Waits for a place."),
+    "held-person": _("Held until somebody releases it."),
+    "released": _("Released; it waits for a place."),
+    "reprioritised": _("Its priority is now %(priority)s; it was %(before)s."),
+    "requeue-asked": _("Is stopped, to wait for a place again."),
+    "requeued": _("Was stopped to wait for a place again."),
     "placed": _("Got a place; its node was told to start it."),
     "started": _("Started."),
     "suspend-asked": _("Is being suspended."),
@@ -22,6 +27,18 @@ TEXTS: Mapping[str, str | Promise] = {
     "checkpoint-failed": _("Runs on, for no checkpoint was made: %(problem)s."),
     "pulling": _("Its image %(image)s is being fetched."),
     "pulled": _("Its image %(image)s was fetched in %(ms)s ms."),
+    "job-memory-near": _("Uses %(used_mib)s MiB of the %(booked_mib)s MiB of memory that it booked."),
+    "job-memory-leak": _(
+        "Its memory grows by %(mib_per_hour)s MiB an hour; it uses %(used_mib)s MiB of the %(booked_mib)s MiB "
+        "that it booked."
+    ),
+    "job-device-memory-near": _(
+        "Uses %(used_mib)s MiB of the %(booked_mib)s MiB that it booked of device %(device)s."
+    ),
+    "job-device-memory-leak": _(
+        "Its memory on device %(device)s grows by %(mib_per_hour)s MiB an hour; it uses %(used_mib)s MiB of the "
+        "%(booked_mib)s MiB that it booked."
+    ),
     "cancelled": _("Cancelled."),
     "success": _("Ended by itself without an error."),
     "exit-code": _("Ended with exit code %(exit_code)s."),

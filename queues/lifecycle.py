@@ -10,17 +10,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from django.db import transaction
 from django.db.models import F, QuerySet
 
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
 from queues.derive import Budget, Derived, Ending, Next, Situation, Stage, derive
-from queues.models import FINAL_STATUSES, ExitClass, Intent, Job, JobEvent, JobStatus
+from queues.models import FINAL_STATUSES, WAITING_STATUSES, ExitClass, Intent, Job, JobEvent, JobStatus
 from queues.shape import Avoidance, shape_key
 from queues.spec import decode_spec
 
 MOST_PREVIOUS_NODES = 8
+SHAPED = ("priority", "previous_nodes", "excluded_devices")
 BUDGETS = {Budget.RETRIES: "retries_left", Budget.REQUEUES: "requeues_left"}
 
 
@@ -99,7 +101,7 @@ def follow(job: Job, progress: Progress) -> bool:
         return _requeue(job, progress, derived)
     now = clock.now()
     changes = _progress_changes(job, progress, derived.status, now)
-    return _move(job, derived.status, changes, Cause(derived.code, now, _details(progress)))
+    return move(job, derived.status, changes, Cause(derived.code, now, _details(progress)))
 
 
 def cancel(job: Job, *, actor: str) -> bool:
@@ -113,9 +115,9 @@ def cancel(job: Job, *, actor: str) -> bool:
         "intent": Intent.CANCEL,
         **_final_changes(now),
         "exit_class": ExitClass.CANCELLED,
-        **_waited(job, now),
+        **waited(job, now),
     }
-    return _move(job, Next.CANCELLED, changes, Cause("cancelled", now, actor=actor))
+    return move(job, Next.CANCELLED, changes, Cause("cancelled", now, actor=actor))
 
 
 def suspend(job: Job, *, actor: str) -> bool:
@@ -126,9 +128,9 @@ def suspend(job: Job, *, actor: str) -> bool:
         return False
     now = clock.now()
     if job.status == JobStatus.PENDING:
-        changes = {"intent": Intent.SUSPEND, **_waited(job, now)}
-        return _move(job, Next.SUSPENDED, changes, Cause("suspended", now, actor=actor))
-    return _move(job, Next.SUSPENDING, {"intent": Intent.SUSPEND}, Cause("suspend-asked", now, actor=actor))
+        changes = {"intent": Intent.SUSPEND, **waited(job, now)}
+        return move(job, Next.SUSPENDED, changes, Cause("suspended", now, actor=actor))
+    return move(job, Next.SUSPENDING, {"intent": Intent.SUSPEND}, Cause("suspend-asked", now, actor=actor))
 
 
 def resume(job: Job, *, actor: str) -> bool:
@@ -137,14 +139,14 @@ def resume(job: Job, *, actor: str) -> bool:
         return False
     now = clock.now()
     changes = {"intent": Intent.RUN, "pending_since": now}
-    return _move(job, Next.PENDING, changes, Cause("resumed", now, actor=actor))
+    return move(job, Next.PENDING, changes, Cause("resumed", now, actor=actor))
 
 
 def go_on(job: Job, code: str, details: Mapping[str, Any]) -> bool:
     """A job that was to be suspended runs on."""
     if job.status != JobStatus.SUSPENDING:
         return False
-    return _move(job, Next.RUNNING, {"intent": Intent.RUN}, Cause(code, clock.now(), details))
+    return move(job, Next.RUNNING, {"intent": Intent.RUN}, Cause(code, clock.now(), details))
 
 
 def excluded_devices() -> set[int]:
@@ -160,23 +162,23 @@ def lift_exclusions(device_ids: Collection[int]) -> int:
     if not affected:
         return 0
     with transaction.atomic():
-        jobs = [job for job in lock_jobs(affected).values() if job.status == JobStatus.PENDING]
+        jobs = [job for job in lock_jobs(affected).values() if job.status in WAITING_STATUSES]
         for job in jobs:
             left = [device for device in job.excluded_devices if device not in device_ids]
-            shape = _shape(job, job.previous_nodes, left)
+            shape = shape_of(job, excluded_devices=left)
             Job.objects.filter(pk=job.pk).update(excluded_devices=left, shape=shape)
         after_commit(Topic.CYCLE_WAKE)
     return len(jobs)
 
 
 def _with_exclusions() -> QuerySet[Job]:
-    return Job.objects.filter(status=JobStatus.PENDING).exclude(excluded_devices=[])
+    return Job.objects.filter(status__in=WAITING_STATUSES).exclude(excluded_devices=[])
 
 
-def remark(job: Job, code: str, details: Mapping[str, Any]) -> None:
-    """An event that changes nothing."""
+def remark(job: Job, code: str, details: Mapping[str, Any], *, actor: str = "") -> None:
+    """An event that does not change the status."""
     status = JobStatus(job.status)
-    _event(job, status, status, Cause(code, clock.now(), details))
+    _event(job, status, status, Cause(code, clock.now(), details, actor))
 
 
 def restate(job: Job, code: str, details: Mapping[str, Any]) -> None:
@@ -207,20 +209,22 @@ def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
         "start_ms": F("start_ms") + progress.start_ms,
         "previous_nodes": previous,
         "excluded_devices": excluded,
-        "shape": _shape(job, previous, excluded),
+        "shape": shape_of(job, previous_nodes=previous, excluded_devices=excluded),
     }
-    return _move(job, derived.status, changes, Cause(derived.code, now, _details(progress)))
+    return move(job, derived.status, changes, Cause(derived.code, now, _details(progress)))
 
 
-def _shape(job: Job, previous_nodes: list[int], excluded_devices: list[int]) -> str:
-    avoidance = Avoidance(job.excluded_nodes, excluded_devices, previous_nodes)
+def shape_of(job: Job, **changes: Any) -> str:
+    """The job's shape with other values in these of its columns: priority, previous_nodes, excluded_devices."""
+    columns = {name: changes.get(name, getattr(job, name)) for name in SHAPED}
+    spec = msgspec.structs.replace(decode_spec(job.spec), priority=columns.pop("priority"))
     ids = {"queue": job.queue_id, "team": job.team_id, "owner": job.owner_id}
-    return shape_key(decode_spec(job.spec), **ids, avoidance=avoidance)
+    return shape_key(spec, **ids, avoidance=Avoidance(job.excluded_nodes, **columns))
 
 
 def _progress_changes(job: Job, progress: Progress, status: Next, now: datetime) -> dict[str, Any]:
     changes: dict[str, Any] = {
-        **_waited(job, now),
+        **waited(job, now),
         "image_pull_ms": F("image_pull_ms") + progress.image_pull_ms,
         "start_ms": F("start_ms") + progress.start_ms,
     }
@@ -232,12 +236,14 @@ def _progress_changes(job: Job, progress: Progress, status: Next, now: datetime)
     return changes
 
 
-def _waited(job: Job, now: datetime) -> dict[str, Any]:
-    """Close the time spent waiting in the queue, if it was running."""
-    if job.pending_since is None:
-        return {}
-    waited_ms = max(0, clock.to_ms(now) - clock.to_ms(job.pending_since))
-    return {"pending_ms": F("pending_ms") + waited_ms, "pending_since": None}
+def waited(job: Job, now: datetime) -> dict[str, Any]:
+    """Close the time spent held or waiting in the queue, if it was running."""
+    changes: dict[str, Any] = {"held_for": ""} if job.held_for else {}
+    for total, since in (("held_ms", "held_since"), ("pending_ms", "pending_since")):
+        began = getattr(job, since)
+        if began is not None:
+            changes |= {total: F(total) + max(0, clock.to_ms(now) - clock.to_ms(began)), since: None}
+    return changes
 
 
 def _final_changes(at: datetime) -> dict[str, Any]:
@@ -263,8 +269,10 @@ def _details(progress: Progress) -> dict[str, Any]:
     return details
 
 
-def _move(job: Job, status: Next, changes: Mapping[str, Any], cause: Cause) -> bool:
-    """The guarded UPDATE with its event; False when the row is no longer what the caller saw."""
+def move(job: Job, status: Next, changes: Mapping[str, Any], cause: Cause) -> bool:
+    """The guarded UPDATE with its event; False when the row is no longer what the caller saw. `changes` must agree with
+    the status: use `follow`, or what `queues.waiting` has for jobs without an attempt under way.
+    """
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("a job's status changes in a transaction only")
     seen = Job.objects.filter(pk=job.pk, status=job.status, attempt=job.attempt, intent=job.intent)

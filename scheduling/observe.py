@@ -44,6 +44,7 @@ ENDINGS = {
 }
 LATE, PULLING, PULLED = "late-answer", "pulling", "pulled"
 LARGEST_INT = 2**31 - 1
+CHECKPOINT_FAILED = "checkpoint-failed"
 
 
 def observe_tasks(node: Node, tasks: Sequence[TaskState]) -> int:
@@ -138,7 +139,9 @@ def _note_checkpoint(placement: Placement, job: Job, told: Checkpoint) -> None:
     else:
         _write(placement, {"phase": Phase.RUNNING, "stop_reason": "", "stopping_at": None})
         problem = without_control_characters(told.problem)[:500]
-        lifecycle.go_on(job, "checkpoint-failed", {"problem": problem or "-", "node": placement.node_id})
+        details = {"problem": problem or "-", "node": placement.node_id}
+        if not lifecycle.go_on(job, CHECKPOINT_FAILED, details):
+            lifecycle.remark(job, CHECKPOINT_FAILED, details)
     bump_epoch([placement.node_id])
 
 

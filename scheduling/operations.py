@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.base import clock
 from controlplane.base.problems import Problem
 from controlplane.base.tx import Topic, after_commit
-from queues import lifecycle
+from queues import lifecycle, waiting
+from queues.models import Job
 from queues.spec import decode_spec
 from scheduling.backends.agent import bump_epoch
+from scheduling.evacuation import REQUEUED
 from scheduling.models import LIVE_PHASES, Phase, Placement
 
 SUSPENDED = "suspended"
+STARTED = (Phase.ASSIGNED, Phase.PREPARING, Phase.RUNNING)
+_ANEW = _("This job can make no checkpoint. Say lose_work to stop it and begin anew later.")
 
 
 def suspend_job(job_id: int, *, actor: str, lose_work: bool = False) -> bool:
@@ -22,25 +28,54 @@ def suspend_job(job_id: int, *, actor: str, lose_work: bool = False) -> bool:
     Problem 409 where it can make none, unless its work may be lost.
     """
     with transaction.atomic():
-        job = lifecycle.lock_jobs([job_id])[job_id]
-        spec, live = decode_spec(job.spec), Placement.objects.filter(job_id=job_id, phase__in=LIVE_PHASES)
-        placements = list(live.select_for_update(no_key=True).order_by("pk"))
-        runs = any(placement.running_at is not None for placement in placements)
-        if runs and spec.checkpoint is None and not lose_work:
-            message = _("This job can make no checkpoint. Say lose_work to stop it and begin anew later.")
-            raise Problem(409, "no-checkpoint", message=message)
+        job, placements = _locked(job_id)
+        asks = _asks_for_checkpoint(job, placements, lose_work=lose_work)
         if not lifecycle.suspend(job, actor=actor):
             return False
-        now = clock.now()
-        for placement in placements:
-            asks = placement.phase == Phase.RUNNING and spec.checkpoint is not None and not lose_work
-            phase = Phase.CHECKPOINTING if asks else Phase.STOPPING
-            Placement.objects.filter(pk=placement.pk).update(
-                phase=phase, stop_reason=SUSPENDED, stopping_at=now
-            )
-        bump_epoch({placement.node_id for placement in placements})
-        after_commit(Topic.CYCLE_WAKE)
+        _stop(placements, SUSPENDED, asks=asks)
         return True
+
+
+def requeue_job(job_id: int, *, actor: str, lose_work: bool = False) -> bool:
+    """Let a job that has a place give it up and wait again where it stood in its queue, as a new attempt that costs no
+    retry; False for one that has none, or is being stopped already. Problem 409 as for `suspend_job`.
+    """
+    with transaction.atomic():
+        job, placements = _locked(job_id)
+        moving = [placement for placement in placements if placement.phase in STARTED]
+        if not waiting.wants_to_run(job) or not moving:
+            return False
+        asks = _asks_for_checkpoint(job, moving, lose_work=lose_work)
+        lifecycle.remark(job, "requeue-asked", {}, actor=actor)
+        _stop(moving, REQUEUED, asks=asks)
+        return True
+
+
+def _locked(job_id: int) -> tuple[Job, list[Placement]]:
+    """The job and its live placements, locked in that order."""
+    job = lifecycle.lock_jobs([job_id])[job_id]
+    live = Placement.objects.filter(job_id=job_id, phase__in=LIVE_PHASES)
+    return job, list(live.select_for_update(no_key=True).order_by("pk"))
+
+
+def _asks_for_checkpoint(job: Job, placements: Iterable[Placement], *, lose_work: bool) -> bool:
+    """Whether what runs is asked for a checkpoint before it is stopped."""
+    can = decode_spec(job.spec).checkpoint is not None
+    if not can and not lose_work and any(placement.running_at is not None for placement in placements):
+        raise Problem(409, "no-checkpoint", message=_ANEW)
+    return can and not lose_work
+
+
+def _stop(placements: Iterable[Placement], reason: str, *, asks: bool) -> None:
+    now = clock.now()
+    nodes = set()
+    for placement in placements:
+        running = placement.phase == Phase.RUNNING
+        phase = Phase.CHECKPOINTING if asks and running else Phase.STOPPING
+        Placement.objects.filter(pk=placement.pk).update(phase=phase, stop_reason=reason, stopping_at=now)
+        nodes.add(placement.node_id)
+    bump_epoch(nodes)
+    after_commit(Topic.CYCLE_WAKE)
 
 
 def resume_job(job_id: int, *, actor: str) -> bool:
@@ -56,6 +91,24 @@ def resume_job(job_id: int, *, actor: str) -> bool:
         asked.update(phase=Phase.RUNNING, stop_reason="", stopping_at=None)
         bump_epoch({placement.node_id for placement in placements})
         return True
+
+
+def hold_job(job_id: int, *, actor: str) -> bool:
+    """Keep a waiting job from getting a place; see `waiting.hold`."""
+    with transaction.atomic():
+        return waiting.hold(lifecycle.lock_jobs([job_id])[job_id], actor=actor)
+
+
+def release_job(job_id: int, *, actor: str) -> bool:
+    """Take a person's hold off; see `waiting.release`."""
+    with transaction.atomic():
+        return waiting.release(lifecycle.lock_jobs([job_id])[job_id], actor=actor)
+
+
+def reprioritise_job(job_id: int, *, actor: str, priority: int) -> bool:
+    """Another place in its queue; see `waiting.reprioritise`."""
+    with transaction.atomic():
+        return waiting.reprioritise(lifecycle.lock_jobs([job_id])[job_id], priority, actor=actor)
 
 
 def cancel_job(job_id: int, *, actor: str) -> bool:

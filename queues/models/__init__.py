@@ -1,6 +1,15 @@
 """Who asks for what: queues, jobs, their events, and idempotency keys."""
 
-from queues.models.job import FINAL_STATUSES, LIVE_STATUSES, ExitClass, Intent, Job, JobEvent, JobStatus
+from queues.models.job import (
+    FINAL_STATUSES,
+    LIVE_STATUSES,
+    WAITING_STATUSES,
+    ExitClass,
+    Intent,
+    Job,
+    JobEvent,
+    JobStatus,
+)
 from queues.models.queue import Queue
 from queues.models.quota import MemberShare, TeamQuota
 from queues.models.submission import IdempotencyKey
@@ -8,6 +17,7 @@ from queues.models.submission import IdempotencyKey
 __all__ = [
     "FINAL_STATUSES",
     "LIVE_STATUSES",
+    "WAITING_STATUSES",
     "ExitClass",
     "IdempotencyKey",
     "Intent",

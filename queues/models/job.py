@@ -28,6 +28,8 @@ class JobStatus(models.TextChoices):
 
 
 FINAL_STATUSES = (JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.CANCELLED)
+# No attempt is under way, and one may begin without anybody asking.
+WAITING_STATUSES = (JobStatus.HELD, JobStatus.PENDING)
 LIVE_STATUSES = tuple(status for status in JobStatus if status not in FINAL_STATUSES)
 
 
@@ -52,6 +54,7 @@ class ExitClass(models.TextChoices):
     DEVICE_FAILED = "device-failed"
     DRAINED = "drained"
     LOST_PROCESS = "lost-process"
+    REQUEUED = "requeued"
 
 
 class Job(models.Model):
@@ -61,7 +64,9 @@ class Job(models.Model):
     Waits are in milliseconds and add up over attempts: held, pending, image pull, start. `retries_left`
     is what the owner allowed for the job's own failures, `requeues_left` bounds new attempts after
     mishaps (node or process lost). `shape` follows the spec and the places to avoid (queues.shape), so it
-    is rewritten with them.
+    is rewritten with them. `priority` begins as in the spec and may be changed.
+
+    `held_for` is the gate (queues.derive.Gate) that keeps a held job, `on_hold` the wish of a person that it be kept.
     """
 
     name = models.CharField(max_length=200)
@@ -81,6 +86,9 @@ class Job(models.Model):
     previous_nodes = models.JSONField(default=list)
     submitted_at = models.DateTimeField(default=clock.now)
     pending_since = models.DateTimeField(null=True)
+    on_hold = models.BooleanField(default=False)
+    held_for = models.CharField(max_length=10, blank=True, default="")
+    held_since = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     held_ms = models.BigIntegerField(default=0)
@@ -99,6 +107,11 @@ class Job(models.Model):
                 condition=Q(finished_at=None, status__in=LIVE_STATUSES)
                 | Q(finished_at__isnull=False, status__in=FINAL_STATUSES),
                 name="job_finished_when_final",
+            ),
+            models.CheckConstraint(
+                condition=(Q(status=JobStatus.HELD) & ~Q(held_for=""))
+                | (~Q(status=JobStatus.HELD) & Q(held_for="")),
+                name="job_held_for_something",
             ),
         ]
         indexes = [

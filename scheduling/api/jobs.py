@@ -1,10 +1,9 @@
-"""Jobs: submit, list, read, cancel, explain."""
+"""Jobs: submit, list, read, explain."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Q, QuerySet
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
@@ -12,15 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts import audit
-from controlplane.accounts.permissions import Action, permission_for, require
+from controlplane.accounts.permissions import Action, permission_for
 from controlplane.accounts.scoping import signed_in, visible_to
 from controlplane.base.api import (
     PAGE_PARAMETERS,
     CursorPages,
     StrictSerializer,
     page_of,
-    read_body,
     read_query,
 )
 from controlplane.base.problems import Fault, invalid, not_found
@@ -28,7 +25,6 @@ from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, submit
 from scheduling.api.requests import JOB_REQUEST
 from scheduling.api.serializers import AttemptSerializer, DryRunSerializer, ExplainSerializer, JobSerializer
-from scheduling.operations import cancel_job, resume_job, suspend_job
 from scheduling.selectors.bookings import job_placements
 from scheduling.selectors.dryrun import dry_run
 from scheduling.selectors.explanations import explain_job
@@ -53,10 +49,6 @@ class JobQuerySerializer(StrictSerializer):
     search = serializers.CharField(max_length=200, required=False, help_text="Part of the name, or an id.")
 
 
-class EmptySerializer(StrictSerializer):
-    """A body without fields."""
-
-
 class JobsView(APIView):
     """The jobs that the caller may see, newest first."""
 
@@ -69,13 +61,14 @@ class JobsView(APIView):
     )
     def get(self, request: Request) -> Response:
         query = read_query(request, JobQuerySerializer, paged=True)
-        jobs = _filtered(visible_to(signed_in(request), Job.objects.all()), query)
+        jobs = filtered(visible_to(signed_in(request), Job.objects.all()), query)
         pages = CursorPages()
         rows = pages.paginate_queryset(with_people(jobs), request) or []
         return pages.get_paginated_response(JobSerializer(job_views(rows), many=True).data)
 
 
-def _filtered(jobs: QuerySet[Job], query: dict[str, Any]) -> QuerySet[Job]:
+def filtered(jobs: QuerySet[Job], query: dict[str, Any]) -> QuerySet[Job]:
+    """The jobs that a validated JobQuerySerializer asks for."""
     if query.get("status"):
         jobs = jobs.filter(status__in=query["status"])
     for name, column in (("queue", "queue__name"), ("team", "team__slug"), ("owner", "owner__username")):
@@ -133,62 +126,6 @@ class JobView(APIView):
 
     @extend_schema(operation_id="job", responses=JobSerializer)
     def get(self, request: Request, job_id: int) -> Response:
-        return Response(JobSerializer(job_view(find_job(request, job_id))).data)
-
-
-class CancelView(APIView):
-    """End a job for good; harmless when it is over already."""
-
-    permission_classes = [permission_for(Action.JOB_CANCEL)]
-
-    @extend_schema(operation_id="job_cancel", request=EmptySerializer, responses=JobSerializer)
-    def post(self, request: Request, job_id: int) -> Response:
-        job = find_job(request, job_id)
-        require(signed_in(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
-        read_body(request, EmptySerializer)
-        with transaction.atomic():
-            if cancel_job(job.pk, actor=signed_in(request).username):
-                audit.record(request, "job-cancel", target=job)
-        return Response(JobSerializer(job_view(find_job(request, job_id))).data)
-
-
-class SuspendSerializer(StrictSerializer):
-    """What may be lost."""
-
-    lose_work = serializers.BooleanField(
-        default=False, help_text="Stop it even without a checkpoint; it then begins anew."
-    )
-
-
-class SuspendView(APIView):
-    """Suspend a job: it makes its checkpoint, stops, and holds nothing until it is resumed."""
-
-    permission_classes = [permission_for(Action.JOB_CANCEL)]
-
-    @extend_schema(operation_id="job_suspend", request=SuspendSerializer, responses=JobSerializer)
-    def post(self, request: Request, job_id: int) -> Response:
-        job = find_job(request, job_id)
-        require(signed_in(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
-        body = read_body(request, SuspendSerializer)
-        with transaction.atomic():
-            if suspend_job(job.pk, actor=signed_in(request).username, lose_work=body["lose_work"]):
-                audit.record(request, "job-suspend", target=job)
-        return Response(JobSerializer(job_view(find_job(request, job_id))).data)
-
-
-class ResumeJobView(APIView):
-    """Resume a suspended job: it waits for a place and goes on from its last checkpoint."""
-
-    permission_classes = [permission_for(Action.JOB_CANCEL)]
-
-    @extend_schema(operation_id="job_resume", request=EmptySerializer, responses=JobSerializer)
-    def post(self, request: Request, job_id: int) -> Response:
-        job = find_job(request, job_id)
-        require(signed_in(request), Action.JOB_CANCEL, team=job.team, owner=job.owner)
-        read_body(request, EmptySerializer)
-        with transaction.atomic():
-            if resume_job(job.pk, actor=signed_in(request).username):
-                audit.record(request, "job-resume", target=job)
         return Response(JobSerializer(job_view(find_job(request, job_id))).data)
 
 

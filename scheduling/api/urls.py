@@ -4,16 +4,17 @@ from django.urls import path
 
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
 from scheduling.api.consequences import QueuesPreviewView
-from scheduling.api.jobs import (
+from scheduling.api.job_actions import (
+    BulkView,
     CancelView,
-    ExplainView,
-    JobsView,
-    JobView,
-    PlacementsView,
+    HoldView,
+    ReleaseView,
+    ReprioritiseView,
+    RequeueView,
     ResumeJobView,
-    SubmitView,
     SuspendView,
 )
+from scheduling.api.jobs import ExplainView, JobsView, JobView, PlacementsView, SubmitView
 from scheduling.api.logs import logs
 from scheduling.api.pause import PausesView, PauseView, ResumeView
 from scheduling.api.status import StatusView
@@ -23,10 +24,15 @@ from scheduling.api.whatif import DocumentView, RecordingsView, RecordingWishVie
 urlpatterns = [
     path("jobs", JobsView.as_view()),
     path("jobs/submit", SubmitView.as_view()),
+    path("jobs/bulk", BulkView.as_view()),
     path("jobs/<int:job_id>", JobView.as_view()),
     path("jobs/<int:job_id>/cancel", CancelView.as_view()),
     path("jobs/<int:job_id>/suspend", SuspendView.as_view()),
     path("jobs/<int:job_id>/resume", ResumeJobView.as_view()),
+    path("jobs/<int:job_id>/hold", HoldView.as_view()),
+    path("jobs/<int:job_id>/release", ReleaseView.as_view()),
+    path("jobs/<int:job_id>/requeue", RequeueView.as_view()),
+    path("jobs/<int:job_id>/priority", ReprioritiseView.as_view()),
     path("jobs/<int:job_id>/explain", ExplainView.as_view()),
     path("jobs/<int:job_id>/placements", PlacementsView.as_view()),
     path("jobs/<int:job_id>/logs", logs),

@@ -28,6 +28,7 @@ from scheduling.engine.types import (
 )
 from scheduling.estimates import estimate_view
 from scheduling.expected import expected_jobs
+from scheduling.held_wording import held_sentence
 from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.pauses import stopped_queues
 from scheduling.requests import pending_job
@@ -69,6 +70,9 @@ def explain_job(job: Job, user: User) -> dict[str, Any]:
     """All that a page about one job shows of its waiting or placing, to this user."""
     if job.status == JobStatus.PENDING:
         return {**EMPTY, "status": job.status, **_explain_pending(job, user)}
+    if job.status == JobStatus.HELD:
+        held = {"sentence": held_sentence(job).as_json(), "since": job.held_since}
+        return {**EMPTY, "status": job.status, **held}
     return {**EMPTY, "status": job.status, **_explain_decision(job)}
 
 

@@ -12,6 +12,7 @@ from controlplane.base import clock
 from inventory.models import Device
 from queues.models import Job, JobStatus
 from queues.spec import decode_spec
+from scheduling.held_wording import held_sentence
 from scheduling.models import Decision, Outcome, Placement, ShapeReason
 from scheduling.pauses import cluster_is_paused
 from scheduling.requests import request_of
@@ -107,13 +108,15 @@ def _view(job: Job, context: _Context) -> dict[str, Any]:
 
 def _waits(job: Job, placement: Placement | None, now_ms: int) -> dict[str, int | None]:
     """Waiting so far: what is stored, and the step that is still going on. None: no such step was seen."""
-    pending_ms, start_ms = job.pending_ms, job.start_ms
+    held_ms, pending_ms, start_ms = job.held_ms, job.pending_ms, job.start_ms
+    if job.held_since is not None:
+        held_ms += max(0, now_ms - clock.to_ms(job.held_since))
     if job.pending_since is not None:
         pending_ms += max(0, now_ms - clock.to_ms(job.pending_since))
     if job.status == JobStatus.STARTING and placement is not None:
         start_ms += max(0, now_ms - clock.to_ms(placement.assigned_at))
     return {
-        "held": job.held_ms or None,
+        "held": held_ms or None,
         "pending": pending_ms,
         "image_pull": job.image_pull_ms or None,
         "start": start_ms,
@@ -142,6 +145,8 @@ def device_part(part: Mapping[str, Any], device: Device) -> dict[str, Any]:
 
 
 def _reason(job: Job, context: _Context) -> dict[str, Any] | None:
+    if job.status == JobStatus.HELD:
+        return held_sentence(job).as_json()
     if job.status != JobStatus.PENDING:
         return None
     return _why_pending(job, context).as_json()

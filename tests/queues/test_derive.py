@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
-from queues.derive import MISHAPS, OWN_FAULTS, Budget, Ending, Next, Situation, Stage, derive
+from queues.derive import MISHAPS, OWN_FAULTS, Budget, Ending, Gate, Next, Situation, Stage, derive
 from queues.events import event_text
 from queues.models import FINAL_STATUSES, ExitClass, JobEvent, JobStatus
 
 ALL = [
     Situation(*parts)
-    for parts in itertools.product(Stage, (False, True), (None, *Ending), (0, 2), (0, 5), (False, True))
+    for parts in itertools.product(
+        Stage, (False, True), (None, *Ending), (0, 2), (0, 5), (False, True), (None, *Gate)
+    )
 ]
 
 
@@ -35,7 +38,8 @@ def test_a_new_attempt_is_paid_for_and_only_then_made():
             assert situation.requeues_left > 0
             assert situation.ending in MISHAPS or situation.ending is None
         if derived.new_attempt_from is Budget.NOTHING:
-            assert situation.suspend_wanted and derived.status is Next.SUSPENDED
+            suspended = situation.suspend_wanted and derived.status is Next.SUSPENDED
+            assert suspended or situation.ending is Ending.REQUEUED
         if derived.new_attempt_from is None and situation.stage in (Stage.ENDED, Stage.LOST):
             assert derived.status.value in FINAL_STATUSES
 
@@ -44,6 +48,15 @@ def test_what_is_to_be_suspended_never_waits_for_a_place():
     for situation in ALL:
         if situation.suspend_wanted and not situation.cancel_wanted:
             assert derive(situation).status not in (Next.PENDING, Next.RUNNING, Next.STARTING)
+
+
+def test_a_closed_gate_holds_what_would_wait_and_nothing_else():
+    for situation in ALL:
+        gated, free = derive(situation), derive(replace(situation, gate=None))
+        if free.status is Next.PENDING and situation.gate:
+            assert gated == replace(free, status=Next.HELD, code=gated.code)
+        else:
+            assert gated == free
 
 
 @pytest.mark.parametrize("ending", [Ending.SUCCESS, Ending.TIME_LIMIT])

@@ -16,6 +16,7 @@ import { Confirm } from "@/ui/Dialog";
 import { JobTag } from "@/ui/JobTag";
 import { Answer, Empty, Loading } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
+import { JobActs } from "@/features/acting/JobActs";
 import { asksLine } from "./Asks";
 import { isFinal, isWaiting, span } from "./facts";
 import { LogPanel } from "./LogPanel";
@@ -84,6 +85,7 @@ function Head({ job }: { job: Job }) {
       <div className="acts">
         <Link className="btn" to="/jobs/new" search={{ clone: job.id }}>{t("job.clone")}</Link>
         <ApiCall call={{ method: "GET", path: `/api/v1/jobs/${job.id}`, cli: `headrace explain ${job.id}` }} />
+        <JobActs job={job} />
         {isFinal(job) ? null : <CancelButton job={job} />}
       </div>
     </div>

@@ -11,6 +11,7 @@ import { useNow } from "@/lib/useNow";
 import { Confirm } from "@/ui/Dialog";
 import { JobTag } from "@/ui/JobTag";
 import { None } from "@/ui/Words";
+import { BulkBar } from "@/features/acting/BulkBar";
 import { isFinal, isWaiting, span } from "@/features/job/facts";
 import { outcomeKey } from "@/features/job/Outcome";
 
@@ -18,11 +19,18 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
   const { t, i18n } = useTranslation();
   const now = useNow();
   const [cancelling, setCancelling] = useState<Job | null>(null);
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
+  const live = jobs.filter((job) => !isFinal(job));
+  const picked = live.filter((job) => chosen.has(job.id));
+  const choose = (ids: readonly number[], on: boolean) => setChosen((before) => new Set(on ? [...before, ...ids] : [...before].filter((id) => !ids.includes(id))));
   return (
+    <>
+    {picked.length > 0 ? <BulkBar jobs={picked} onClear={() => setChosen(new Set())} /> : null}
     <div className="scroll">
       <table className="jobs">
         <thead>
           <tr>
+            <th>{live.length > 0 ? <input type="checkbox" aria-label={t("acting.chooseAll")} checked={picked.length === live.length} onChange={(event) => choose(live.map((job) => job.id), event.target.checked)} /> : null}</th>
             <th>{t("jobs.job")}</th><th>{t("jobs.status")}</th><th className="r">{t("jobs.time")}</th><th>{t("jobs.queue")}</th>
             <th>{t("jobs.owner")}</th><th>{t("jobs.asks")}</th><th>{t("jobs.whereOrWhy")}</th><th className="r">{t("jobs.submitted")}</th><th />
           </tr>
@@ -30,6 +38,7 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
         <tbody>
           {jobs.map((job) => (
             <tr key={job.id} className="go">
+              <td>{isFinal(job) ? null : <input type="checkbox" aria-label={t("acting.choose", { job: job.name || `#${job.id}` })} checked={chosen.has(job.id)} onChange={(event) => choose([job.id], event.target.checked)} />}</td>
               <td className="name">
                 <Link to="/jobs/$id" params={{ id: job.id }} className="med">{job.name || `#${job.id}`}</Link>
                 <span className="dim xs"> {job.id}</span>
@@ -55,6 +64,7 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
       </table>
       {cancelling ? <CancelOne job={cancelling} onClose={() => setCancelling(null)} /> : null}
     </div>
+    </>
   );
 }
 
