@@ -14,7 +14,6 @@ import typer
 from client import config as configuration
 from client import operating, watching
 from client import submission as spec_of
-from client import watching
 from client.api import JSON, Client
 from client.errors import ApiError, ClientError, Exit
 from client.explaining import show_explanation, show_fits, show_refusal
@@ -314,9 +313,9 @@ def resume(job: int) -> None:
         row = client.resume(job)
     notice(say("job-is", job=job, status=row["status"]))
 
+
 for command in operating.COMMANDS:
     app.command()(command)
-
 
 
 # Status after a cancellation -> what to say.
