@@ -275,6 +275,7 @@ def _insert(placed: Placed) -> Placement:
         fence=clock.to_ms(now),
         host_memory_mib=placed.host_memory_mib,
         read_bandwidth_mib_s=placed.read_bandwidth_mib_s,
+        device_milli=sum(choice.compute_milli for choice in placed.slices),
         cpus=list(placed.cpus),
         loader_cpus=list(placed.loader_cpus),
         borrowed=placed.borrowed,
