@@ -28,6 +28,7 @@ def machine(tmp_path: Path, ssh_key: str) -> Iterator[Machine]:
     if (SSHD is None or shutil.which("ssh-keygen") is None) and not os.environ.get("CI"):
         pytest.skip("no sshd here: apt-get install openssh-server")
     found = Machine(tmp_path / "machine", key=ssh_key)
+    found.let_in(ssh_key)
     found.start()
     yield found
     found.stop()

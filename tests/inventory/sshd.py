@@ -73,7 +73,7 @@ def nvidia_smi(*indices: int, used: int = 1024, busy: int = 3, errors: int = 0, 
 
 
 class Machine:
-    """One sshd with an identity of its own. `key` is the name of the server's key that it lets in."""
+    """One sshd with an identity of its own, that lets nobody in yet. `key` is the name of the server's key for it."""
 
     def __init__(self, folder: Path, *, key: str) -> None:
         self.folder = folder
@@ -84,7 +84,7 @@ class Machine:
             (folder / name).mkdir(parents=True)
         self.be("5ca1ab1e" * 4, boot="11111111-aaaa-4bbb-8ccc-000000000001")
         self.tool("grep", GREP.format(root=folder, grep=shutil.which("grep")))
-        self.let_in(key)
+        self.accept()
         self.host_key = self.new_host_key()
 
     @property
@@ -115,8 +115,11 @@ class Machine:
         path.chmod(0o755)
 
     def let_in(self, *names: str) -> None:
-        """Whose public keys are accepted."""
-        lines = [keys.public_line(keys.load(name)) for name in names]
+        """Which of the server's keys are accepted."""
+        self.accept(*(keys.public_line(keys.load(name)) for name in names))
+
+    def accept(self, *lines: str) -> None:
+        """The public keys that are accepted, and no others."""
         (self.folder / "authorized_keys").write_text("".join(f"{line}\n" for line in lines))
 
     def new_host_key(self) -> str:
