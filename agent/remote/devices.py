@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -13,9 +13,11 @@ from agent.protocol import Notice, Vendor
 from agent.vendors import PROBES
 from agent.vendors.amd import AmdProbe, amd_smi, slices
 from agent.vendors.amd.captured import TABLE, read_text
+from agent.vendors.ascend.boards import looks_like_boards, parse_boards
 from agent.vendors.ascend.chips import combine
 from agent.vendors.ascend.chips import conclude as conclude_chips
 from agent.vendors.ascend.mapping import looks_like_mapping, parse_mapping
+from agent.vendors.ascend.slices import with_slices
 from agent.vendors.ascend.table import looks_like_table, parse_table
 from agent.vendors.ascend.topology import looks_like_topology, parse_topology
 from agent.vendors.base import ProbeError, Readout, plain
@@ -71,8 +73,11 @@ def _read(vendor: Vendor, texts: Sequence[str]) -> Readout:
     if vendor is Vendor.ASCEND and looks_like_table(joined):
         parts = [parse_mapping(text) for text in texts if looks_like_mapping(text)]
         parts += [parse_topology(text) for text in texts if looks_like_topology(text)]
+        parts += [parse_boards(plain(text)) for text in texts if looks_like_boards(text)]
+        found = combine([parse_table(plain(texts[0])), *parts])
+        chips = tuple(with_slices(chip, chip.partitions or ()) for chip in found.chips)
         # Numbered as a look at the node itself would: by the mapping, where that is told.
-        return conclude_chips(combine([parse_table(plain(texts[0])), *parts]), by_logic=True)
+        return conclude_chips(replace(found, chips=chips), by_logic=True)
     return probe.parse(joined)
 
 

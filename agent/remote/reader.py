@@ -33,12 +33,13 @@ from agent.protocol import (
 )
 from agent.remote.devices import Said, new_log_lines, read_devices
 from agent.remote.tree import laid_out, printed_files, printed_words
-from agent.vendors.base import ProbeError, Readout, with_vendor
+from agent.vendors.ascend.boards import is_whole
+from agent.vendors.base import ProbeError, Reading, Readout, device_name, with_vendor
 from agent.vendors.command import complete
 from agent.vendors.error_counts import ErrorCounts
 
 # Names of outputs that are not answers of a vendor's tool.
-LIVE, HOST, KERNEL_LOG = "live", "host", "kernel-log"
+LIVE, HOST, KERNEL_LOG, BOARDS = "live", "host", "kernel-log", "npu-smi boards"
 RECENT_S = 120
 _CLOCK = re.compile(r"(\d{9,11})\.(\d{6})\d{0,3}", re.ASCII)
 
@@ -144,11 +145,18 @@ class Look:
     def _take(self, vendor: Vendor, known: list[DeviceFacts], readout: Readout) -> None:
         whole = all(said.code != "output-damaged" for said in readout.warnings)
         readings = fit(readout.readings, known, whole=whole)
+        if vendor is Vendor.ASCEND and not self._slices_told():
+            readings = [_with_known_slices(reading, known) for reading in readings]
         self._devices[vendor.value] = [facts_of(reading) for reading in readings]
         self._links += readout.links
         self._notices += [with_vendor(said, vendor) for said in readout.warnings]
         self.samples += [sample for reading in readings for sample in samples_of(reading)]
         self.checks += [check_of(reading) for reading in readings]
+
+    def _slices_told(self) -> bool:
+        """Slices of Ascend devices are asked for with the facts of the host only."""
+        told = [_said(output) for output in self._outputs if output.name == BOARDS]
+        return any(is_whole(said.text) and not said.problem for said in told)
 
     def _facts(self, machine_id: str) -> Facts:
         root = self._root
@@ -234,6 +242,16 @@ def _said(output: CommandOutput) -> Said:
         return Said(decode(output.data).text, output.problem)
     except UnreadableCapture as error:
         return Said("", output.problem or f"{output.name}: the answer {error}")
+
+
+def _with_known_slices(reading: Reading, known: list[DeviceFacts]) -> Reading:
+    """The reading of a device whose slices were not asked for."""
+    name = device_name(reading.facts)
+    before = next((facts.partitions for facts in known if device_name(facts) == name), [])
+    if reading.partitions or not before:
+        return reading
+    facts = msgspec.structs.replace(reading.facts, partitions=before)
+    return msgspec.structs.replace(reading, facts=facts, partitions=before)
 
 
 def _runtime(said: str) -> Runtime:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agent.protocol import Vendor
 
 MIB = 1 << 20
-LIVE, HOST, KERNEL_LOG = "live", "host", "kernel-log"
+LIVE, HOST, KERNEL_LOG, BOARDS = "live", "host", "kernel-log", "npu-smi boards"
 TOOL_LIMIT_S = 8
 TOOL_MARK = "#tool "
 # Where vendors put their tools; the PATH of a command over SSH seldom has these folders.
@@ -190,6 +190,21 @@ _HOST_SCRIPT = "; ".join(
 )
 _LOG_SCRIPT = 'dmesg >/dev/null 2>&1 || echo "#kernel-log"; dmesg 2>/dev/null | grep -F NVRM | tail -n 400'
 
+# What npu-smi tells of one board only; the numbers of boards stay on the node. It ends by itself within its time.
+_BOARDS_SCRIPT = "; ".join(
+    (
+        "begun=$(date +%s | head -c 20)",
+        'echo "#templates"',
+        "npu-smi info -t template-info 2>/dev/null",
+        'for npu in $(npu-smi info -m 2>/dev/null | head -n 300 | tr -s " \\t" " " | sed "s/^ //" | '
+        'cut -d " " -f 1 | grep -E "^[0-9]{1,4}$" | sort -un); do '
+        'echo "#board $npu"; npu-smi info -t ecc -i $npu 2>/dev/null; '
+        'for chip in 0 1; do echo "#chip $npu $chip"; '
+        "npu-smi info -t info-vnpu -i $npu -c $chip 2>/dev/null || break; done; "
+        "[ $(($(date +%s)-begun)) -lt 5 ] || exit 0; done",
+        'echo "#whole"',
+    )
+)
 
 LOOK = Command(LIVE, _LIVE_SCRIPT, limit_s=5, most_bytes=MIB)
 OF_THE_HOST = Command(HOST, _HOST_SCRIPT, limit_s=7, most_bytes=8 * MIB, rare=True)
@@ -214,6 +229,15 @@ def _of_tool(tool: Tool) -> list[Command]:
 
 OF_TOOLS: tuple[Command, ...] = (
     *(command for tool in TOOLS for command in _of_tool(tool)),
+    Command(
+        BOARDS,
+        _BOARDS_SCRIPT,
+        limit_s=TOOL_LIMIT_S,
+        most_bytes=MIB,
+        vendor=Vendor.ASCEND,
+        tool="npu-smi",
+        rare=True,
+    ),
     Command(KERNEL_LOG, _LOG_SCRIPT, limit_s=3, most_bytes=MIB, vendor=Vendor.NVIDIA, tool="nvidia-smi"),
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.protocol import CheckResult, CommandOutput, RemoteRound, Vendor
-from agent.remote.reader import HOST, KERNEL_LOG, LIVE, read_round
+from agent.remote.reader import BOARDS, HOST, KERNEL_LOG, LIVE, read_round
 from agent.vendors import PARSERS
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -83,6 +83,38 @@ def ask(*outputs, memory=""):
 
 def results(answer):
     return {check.device: (check.result.value, check.code) for check in answer.report.checks}
+
+
+def ascend(name):
+    return (SAMPLES / "ascend" / name).read_text()
+
+
+def boards(*, errors=2, whole=True):
+    ecc = ascend("ecc-910b.txt").replace(
+        "Double Bit Error Count               : 2", f"Double Bit Error Count : {errors}"
+    )
+    text = f"#templates\n#board 0\n{ecc}#chip 0 0\n{ascend('vnpu-two-slices.txt')}#chip 0 1\n"
+    return said(text + "#whole\n" * whole, name=BOARDS, vendor=Vendor.ASCEND)
+
+
+def test_slices_and_errors_of_boards_are_told_with_the_facts_and_kept_between():
+    asked = [
+        said(ascend("910b2-four-healths.txt"), name="npu-smi info", vendor=Vendor.ASCEND),
+        said(ascend("mapping-910b.txt"), name="npu-smi info -m", vendor=Vendor.ASCEND),
+    ]
+    first = ask(live(), host(), *asked, boards())
+    slices = [part.uuid for part in first.report.facts.devices[0].partitions]
+    assert slices == ["0000:c1:00.0/vnpu132", "0000:c1:00.0/vnpu133"]
+    assert first.report.facts.devices[1].partitions == []
+    assert results(first)["0000:c1:00.0"] == ("ok", "")
+    second = ask(live(), *asked, memory=first.memory)
+    assert not second.want_host and {sample.device for sample in second.report.samples} >= set(slices)
+    third = ask(live(), host(), *asked, boards(errors=3, whole=False), memory=second.memory)
+    assert results(third)["0000:c1:00.0"] == ("failed", "ecc-uncorrectable")
+    gone = said("#templates\n#board 0\n#chip 0 0\n#whole\n", name=BOARDS, vendor=Vendor.ASCEND)
+    assert ask(live(), host(), *asked, gone, memory=third.memory).report.facts.devices[0].partitions == []
+    cut = said("#templates\n#board 0\n", name=BOARDS, vendor=Vendor.ASCEND)
+    assert len(ask(live(), host(), *asked, cut, memory=third.memory).report.facts.devices[0].partitions) == 2
 
 
 def test_the_host_is_read_as_the_agent_reads_it():

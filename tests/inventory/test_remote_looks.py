@@ -8,6 +8,7 @@ import subprocess
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from tests.inventory.sshd import END_SESSION, listening, nvidia_smi
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db
+SAMPLES = Path(__file__).parents[1] / "agent/samples"
 
 
 def look_again() -> RemoteHost:
@@ -103,6 +105,23 @@ def test_a_fault_in_the_kernel_log_counts_once(machine):
     assert Device.objects.get().health == DeviceHealth.SUSPECT
     look_again()
     assert Device.objects.get().health == DeviceHealth.HEALTHY
+
+
+def test_slices_of_ascend_devices_are_read_board_by_board(machine):
+    folder = SAMPLES / "ascend"
+    answers = {
+        "info": "910b2-four-healths.txt",
+        "info -m": "mapping-910b.txt",
+        "info -t ecc -i 0": "ecc-910b.txt",
+        "info -t info-vnpu -i 0 -c 0": "vnpu-two-slices.txt",
+    }
+    cases = "\n".join(f'"{asked}") cat "{folder / name}" ;;' for asked, name in answers.items())
+    machine.tool("npu-smi", f'#!/bin/sh\ncase "$*" in\n{cases}\n*) exit 1 ;;\nesac\n')
+    machine.host()
+    assert look_again().problem == ""
+    slices = Device.objects.exclude(parent=None).order_by("uuid")
+    assert [one.uuid for one in slices] == ["0000:c1:00.0/vnpu132", "0000:c1:00.0/vnpu133"]
+    assert [one.memory_total_mib for one in slices] == [16384, 8192]
 
 
 def test_another_host_key_than_the_confirmed_is_refused_before_anything_is_said(machine):

@@ -14,10 +14,11 @@ import msgspec
 from agent.host.commands import run_command
 from agent.notices import notice
 from agent.protocol import Notice, Partition
+from agent.vendors.ascend.boards import board_errors
 from agent.vendors.ascend.chips import Chip, Findings, combine, conclude
 from agent.vendors.ascend.fields import parse_fields
 from agent.vendors.ascend.mapping import parse_mapping
-from agent.vendors.ascend.slices import Template, parse_slices, parse_templates
+from agent.vendors.ascend.slices import Template, parse_slices, parse_templates, with_slices
 from agent.vendors.ascend.states import OK, UNKNOWN, Verdict
 from agent.vendors.ascend.table import TOOL, looks_like_table, parse_table
 from agent.vendors.ascend.topology import parse_topology
@@ -135,18 +136,8 @@ class LiveNpus:
             npu = npus[self._turn % len(npus)]
             self._turn += 1
             output = self._ask("info", "-t", "ecc", "-i", str(npu), quiet=True)
-            chips = [
-                Chip(npu=npu, chip=chip.chip, uncorrectable=chip.uncorrectable)
-                for chip in parse_fields(output).chips
-            ]
-            found.append(Findings(chips=tuple(chips)))
+            found.append(Findings(chips=tuple(board_errors(npu, output))))
         return found
-
-    def _with_slices(self, chip: Chip) -> Chip:
-        slices = self._slices.get((chip.npu, chip.chip), ())
-        home = chip.bus_id or f"npu{chip.npu}/{chip.chip}"
-        named = [msgspec.structs.replace(part, uuid=f"{home}/vnpu{part.instance}") for part in slices]
-        return replace(chip, partitions=tuple(named))
 
     def _with_unlisted(self, chips: tuple[Chip, ...], listed: set[tuple[int, int]]) -> tuple[Chip, ...]:
         """The table's devices, and those that only the mapping names: of one that was in the table before, the agent
@@ -154,7 +145,9 @@ class LiveNpus:
         """
         self._seen |= listed
         return tuple(
-            self._with_slices(chip) if (chip.npu, chip.chip) in listed else replace(chip, verdict=UNLISTED)
+            with_slices(chip, self._slices.get((chip.npu, chip.chip), ()))
+            if (chip.npu, chip.chip) in listed
+            else replace(chip, verdict=UNLISTED)
             for chip in chips
             if (chip.npu, chip.chip) in listed or (chip.npu, chip.chip) not in self._seen
         )

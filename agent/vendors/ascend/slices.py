@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from agent.host.files import parse_count
 from agent.notices import notice
@@ -59,6 +61,13 @@ def parse_slices(captured: str, templates: Mapping[str, Template] | None = None)
     warnings = (notice("output-damaged", tool=TOOL),) if missing > 0 else ()
     chips = (Chip(npu=NO_INDEX, partitions=tuple(slices.values())[:MOST_SLICES]),) if slices else ()
     return Findings(chips=chips, warnings=warnings)
+
+
+def with_slices(chip: Chip, slices: Iterable[Partition]) -> Chip:
+    """The chip with its slices, which are named after it."""
+    home = chip.bus_id or f"npu{chip.npu}/{chip.chip}"
+    named = [msgspec.structs.replace(part, uuid=f"{home}/vnpu{part.instance}") for part in slices]
+    return replace(chip, partitions=tuple(named))
 
 
 def _rows(captured: str) -> list[list[str]]:
