@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from client.cli import app
-from client.errors import ApiError, ClientError, Exit, NotSignedIn, OddAnswer, Unreachable
+from client.errors import ApiError, ClientError, Exit, NotSignedIn, Unreachable
 from client.messages import say
 from client.render import escape_controls
 
@@ -26,8 +26,6 @@ def main() -> None:
 def _sentence(error: ClientError) -> str:
     if isinstance(error, NotSignedIn):
         return say("bad-credentials" if "password" in str(error) else "not-signed-in")
-    if isinstance(error, OddAnswer):
-        return say("odd-answer", detail=str(error))
     if isinstance(error, Unreachable):
         return say("unreachable", detail=str(error))
     if isinstance(error, ApiError) and error.errors:

@@ -26,17 +26,33 @@ FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
 
 
+def odd(detail: str) -> OddAnswer:
+    """What the server answered is not as documented."""
+    return OddAnswer(say("odd-answer", detail=detail))
+
+
+@contextmanager
+def as_documented() -> Iterator[None]:
+    """What is of another kind than documented, at any depth, is the server's fault and told in one line."""
+    try:
+        yield
+    except UnicodeError:
+        raise
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
+        raise odd(say("odd-kind")) from error
+
+
 class Answered(dict[str, Any]):
     """An object of an answer; a field that is not there is no bug of ours."""
 
     def __missing__(self, name: str) -> Any:
-        raise OddAnswer(f"{name} is missing")
+        raise odd(say("odd-missing", field=name))
 
     def section(self, name: str) -> JSON:
         """An object in it."""
         found = self[name]
         if not isinstance(found, dict):
-            raise OddAnswer(f"{name} is no object")
+            raise odd(say("odd-object", field=name))
         return found
 
 
@@ -106,7 +122,7 @@ class Client:
         answer = self._in_session("POST", "/api/v1/tokens", json=body)
         if answer.status_code != 201:
             raise _problem(answer)
-        self.token = str(answer.json()["token"])
+        self.token = str(self._body(answer, dict)["token"])
         self._in_session("DELETE", "/_allauth/browser/v1/auth/session")
         self._http.cookies.clear()
         return self.token
@@ -264,8 +280,7 @@ class Client:
             body = None
         if isinstance(body, kind):
             return body
-        content = answer.headers.get("Content-Type", "no content type")
-        raise ClientError(f"{self.url} does not answer like a Headrace server ({content})")
+        raise odd(answer.headers.get("Content-Type") or say("odd-untyped"))
 
     def _send(self, method: str, path: str, *, repeat: bool = False, **options: Any) -> httpx.Response:
         headers = {**options.pop("headers", {})}

@@ -14,7 +14,7 @@ import typer
 from client import config as configuration
 from client import operating, watching
 from client import submission as spec_of
-from client.api import JSON, Client
+from client.api import JSON, Client, as_documented
 from client.errors import ApiError, ClientError, Exit
 from client.explaining import show_explanation, show_fits, show_refusal
 from client.follow import Follower, exit_code_of, write_log
@@ -68,6 +68,7 @@ def _password(path: Path | None) -> str:
 
 
 @app.command()
+@as_documented()
 def submit(
     command: spec_of.Command = None,
     name: spec_of.Name = None,
@@ -181,6 +182,7 @@ def _follow(job: int, *, with_log: bool, timeout_s: float | None) -> int:
 
 
 @app.command()
+@as_documented()
 def jobs(
     status: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated.")] = None,
     queue: Annotated[str | None, typer.Option(help="Only this queue.")] = None,
@@ -219,6 +221,7 @@ def _job_row(row: JSON) -> list[object]:
 
 
 @app.command()
+@as_documented()
 def logs(
     job: int,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
@@ -238,6 +241,7 @@ def logs(
 
 
 @app.command()
+@as_documented()
 def wait(
     job: Annotated[list[int], typer.Argument(help="Job numbers.")],
     timeout: Annotated[float | None, typer.Option(min=0, help="Give up after so many seconds.")] = None,
@@ -253,6 +257,7 @@ def wait(
 
 
 @app.command()
+@as_documented()
 def explain(job: int, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Say why a job waits, or why it was placed where it is."""
     with Client() as client:
@@ -264,6 +269,7 @@ def explain(job: int, as_json: Annotated[bool, typer.Option("--json", help="Prin
 
 
 @app.command()
+@as_documented()
 def fits(
     device: Annotated[str, typer.Argument(help="A device: its number, or NODE/INDEX (here-01/3).")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -278,6 +284,7 @@ def fits(
 
 
 @app.command()
+@as_documented()
 def cancel(job: Annotated[list[int], typer.Argument(help="Job numbers.")]) -> None:
     """Ask for the end of jobs; one that cannot be cancelled keeps none of the others."""
     worst = 0
@@ -294,6 +301,7 @@ def cancel(job: Annotated[list[int], typer.Argument(help="Job numbers.")]) -> No
 
 
 @app.command()
+@as_documented()
 def suspend(
     job: int,
     lose_work: Annotated[
@@ -307,6 +315,7 @@ def suspend(
 
 
 @app.command()
+@as_documented()
 def resume(job: int) -> None:
     """Let a suspended job go on from its last checkpoint as soon as there is a place."""
     with Client() as client:
@@ -323,6 +332,7 @@ _CANCELLED = {"cancelled": "is-cancelled", "succeeded": "ended-before", "failed"
 
 
 @app.command()
+@as_documented()
 def nodes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List nodes."""
     with Client() as client:

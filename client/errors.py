@@ -27,7 +27,7 @@ class ClientError(Exception):
 
 
 class OddAnswer(ClientError):
-    """What answers is not as documented; the text names the field."""
+    """What answers is not as documented; the text names the field where it is known."""
 
 
 class Unreachable(ClientError):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
-from client.api import JSON, Answered
-from client.errors import OddAnswer
+from client.api import JSON, Answered, as_documented
 from client.messages import CATALOGUE, say
 from client.render import (
     decimals_for,
@@ -25,16 +23,7 @@ MOST_NAMED = 5
 WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-at"})
 
 
-@contextmanager
-def _as_documented() -> Iterator[None]:
-    """What is of another kind than documented, at any depth, is the server's fault and told in one line."""
-    try:
-        yield
-    except (TypeError, ValueError, AttributeError, LookupError) as error:
-        raise OddAnswer(str(error)) from error
-
-
-@_as_documented()
+@as_documented()
 def show_explanation(answer: Answered) -> None:
     """The sentence, then the score sheet of a job that was placed, or what would help one that waits."""
     print(escape_controls(answer.section("sentence")["text"]))
@@ -78,7 +67,7 @@ def _show_runners_up(scored: Sequence[JSON], *, winner_ppm: int, decimals: int) 
         print(f"  {escape_controls(one['node_name'])}: {score(one['score_ppm'], decimals)} ({distance})")
 
 
-@_as_documented()
+@as_documented()
 def show_refusal(answer: JSON) -> None:
     """What is left after each filter, the nodes that came near, the changes that help, and when it could start."""
     print(f"{say('filters')}:")
@@ -137,7 +126,7 @@ def _job(number: int, name: str | None) -> str:
     return f"{number} ({escape_controls(name)})" if name else str(number)
 
 
-@_as_documented()
+@as_documented()
 def show_fits(answer: JSON) -> None:
     """The most that could be asked of a device now, or why it takes nothing, and the waiting jobs that would fit."""
     if answer["code"] is not None:

@@ -148,6 +148,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "The server does not answer like a Headrace server ({detail})",
         "服务器的应答不像 Headrace 服务器（{detail}）",
     ),
+    "odd-kind": ("a field is not of the documented kind", "某个字段的类型与文档不符"),
+    "odd-missing": ("{field} is missing", "缺少 {field}"),
+    "odd-object": ("{field} is no object", "{field} 不是对象"),
+    "odd-untyped": ("no content type", "无内容类型"),
     "no-command": (
         "Say what to run: headrace submit [options] -- COMMAND [ARGUMENTS]",
         "请给出要运行的命令：headrace submit [选项] -- 命令 [参数]",

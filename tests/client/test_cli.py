@@ -352,6 +352,9 @@ ESTIMATE = {"at": "2026-01-01T10:30:00Z", "node_name": "here", "is_earliest": Fa
 NEAR = {"node_name": "here", "code": "c", "needed": "5", "available": 3, "unit": "MiB", "pieces": []}
 
 
+ODD_KIND = "The server does not answer like a Headrace server (a field is not of the documented kind)"
+
+
 @pytest.mark.parametrize(
     "odd",
     [
@@ -363,10 +366,30 @@ NEAR = {"node_name": "here", "code": "c", "needed": "5", "available": 3, "unit":
         {"estimate": ESTIMATE | {"at": "soon", "basis": "history"}},
     ],
 )
-def test_an_answer_with_an_odd_field_is_one_line(odd):
+def test_an_answer_with_an_odd_field_is_one_line_of_our_own(odd):
     with scripted(lambda _: Answer(200, explained(**odd))) as server:
         ended = headrace("explain", "1", url=server.url)
-    assert (ended.returncode, ended.stderr.count(b"\n")) == (70, 1), ended.stderr
+    assert (ended.returncode, ended.stderr.decode().strip()) == (70, ODD_KIND)
+
+
+@pytest.mark.parametrize(
+    ("command", "body", "said"),
+    [
+        (["jobs"], {"results": [5], "next": None}, ODD_KIND),
+        (["jobs"], {"results": 5, "next": None}, ODD_KIND),
+        (["nodes"], {"results": [{"id": 1}], "next": None}, "missing)"),
+        (["cancel", "1"], {"id": 1}, "(status is missing)"),
+        (["wait", "1"], {"status": [], "node": 5}, ODD_KIND),
+        (["fits", "1"], {"code": None, "largest": "x"}, ODD_KIND),
+        (["submit", "--", "true"], {"id": 1}, "(queue is missing)"),
+        (["submit", "--dry-run", "--", "true"], {"placement": 5, "refusal": None}, ODD_KIND),
+    ],
+)
+def test_no_command_shows_its_insides_for_an_odd_answer(command, body, said):
+    with scripted(lambda _: Answer(200, body)) as server:
+        ended = headrace(*command, url=server.url)
+    assert ended.returncode == 70 and ended.stderr.count(b"\n") == 1, ended.stderr
+    assert ended.stderr.decode().strip().endswith(said)
 
 
 def test_what_a_newer_server_estimates_by_is_shown_as_it_is():
