@@ -2,7 +2,8 @@
 
 Layout of the state folder: `tasks/KEY/` live and ended tasks, `spool/KEY/` tasks the server has let go whose
 log is still on its way,
-`done/KEY` how past tasks ended (so that none is ever started twice), `obeyed` the cluster and epoch last obeyed.
+`done/KEY` how past tasks ended (so that none is ever started twice), `obeyed` the cluster and epoch last obeyed,
+`untold` failed checks that did not reach the server yet.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from agent.fact_files import number, read_facts
-from agent.protocol import Assignment, Want
+from agent.protocol import Assignment, Check, CheckResult, Want
 from agent.task import Outcome, Record, TaskKey
 
 logger = logging.getLogger("headrace.agent.journal")
 KEPT_OUTCOMES = 4096
+MOST_UNTOLD = 1024
+MOST_EVIDENCE = 500
 
 
 # What a server says that is older than the field in its reply.
@@ -40,6 +43,13 @@ class Obeyed(msgspec.Struct, frozen=True):
     silence_limit_s: int = SILENCE_LIMIT_S
 
 
+class Untold(msgspec.Struct, frozen=True):
+    """Failed checks of one boot that the server has not heard of."""
+
+    boot_id: str
+    checks: tuple[Check, ...]
+
+
 class Journal:
     """The on-disk record; every write is atomic, so a kill at any moment leaves the old or the new, never half."""
 
@@ -49,6 +59,7 @@ class Journal:
         self.spool_dir = state_dir / "spool"
         self.done_dir = state_dir / "done"
         self._durable = durable
+        self._untold = self._read_untold()
         for folder in (state_dir, self.tasks_dir, self.spool_dir, self.done_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -117,6 +128,32 @@ class Journal:
             self.state_dir / "obeyed", msgspec.json.encode(obeyed), durable=durable and self._durable
         )
 
+    def untold(self, boot_id: str) -> tuple[Check, ...]:
+        """What an earlier run of the agent could not tell; after another boot devices are judged afresh."""
+        return self._untold.checks if self._untold.boot_id == boot_id else ()
+
+    def write_untold(self, boot_id: str, checks: Iterable[Check]) -> None:
+        """Note failed checks before they are sent, and none once they arrived; others are not worth keeping. It
+        outlives the agent, not the machine. A disk that takes nothing costs no report.
+        """
+        failed = [check for check in checks if check.result in (CheckResult.FAILED, CheckResult.FATAL)]
+        kept = tuple(_shortened(check) for check in failed[:MOST_UNTOLD])
+        if kept == self._untold.checks:
+            return
+        untold = Untold(boot_id, kept)
+        try:
+            write_atomic(self.state_dir / "untold", msgspec.json.encode(untold), durable=False)
+        except OSError as error:
+            logger.warning("failed checks cannot be kept: %s", error)
+        else:
+            self._untold = untold
+
+    def _read_untold(self) -> Untold:
+        try:
+            return msgspec.json.decode((self.state_dir / "untold").read_bytes(), type=Untold)
+        except (OSError, msgspec.MsgspecError):
+            return Untold("", ())
+
     def _records(self, folder: Path) -> Iterator[Record]:
         for entry in sorted(folder.iterdir()):
             try:
@@ -131,6 +168,10 @@ class Journal:
                     continue
                 record = rebuilt
             yield record
+
+
+def _shortened(check: Check) -> Check:
+    return msgspec.structs.replace(check, evidence=check.evidence[:MOST_EVIDENCE])
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:

@@ -85,7 +85,8 @@ class Agent:
         self._changed = threading.Event()
         self._ready = threading.Event()
         self._stopping = threading.Event()
-        self._readings: Readings | None = None
+        untold = journal.untold(self._boot_id)
+        self._readings = Readings(checks=untold) if untold else None
         self._measuring = False
         self._primed = False
         self._told: set[TaskKey] = set()  # ended, and the server has heard of it
@@ -187,10 +188,12 @@ class Agent:
         readings = taken.after(self._readings) if taken else self._readings
         report, digest = self._build_report(readings)
         self._readings = readings  # until it arrived
+        self._journal.write_untold(self._boot_id, report.checks)
         sent = clock.now()
         reply = self._transport.report(msgspec.structs.replace(report, sent_at_ms=sent.wall_us // 1000))
         received = clock.now()
         self._readings = None
+        self._journal.write_untold(self._boot_id, ())
         self._complaints.clear()
         self._told |= {told_key(task) for task in report.tasks if task.phase is TaskPhase.ENDED}
         self._offset.add(

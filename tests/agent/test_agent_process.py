@@ -18,6 +18,7 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.acceptance
 PYTHON = "/usr/bin/python3"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give jobs users of their own")
+SAMPLES = Path(__file__).parent / "samples"
 IGNORES_TERM = "trap '' TERM; echo ready; while :; do sleep 0.1; done"
 
 
@@ -116,6 +117,31 @@ def test_a_job_that_ends_while_no_agent_runs_keeps_its_result(
     agent.start()
     assert server.wait_task(1, TaskPhase.ENDED).exit_code == 9
     eventually(lambda: server.log(1) == b"late\n")
+
+
+def test_a_fault_that_never_reached_the_server_outlives_a_killed_agent(
+    server: ControlPlane, agent: AgentProcess
+) -> None:
+    tool = agent.folder / "tt-smi"
+    said = agent.folder / "said.json"
+    tool.write_text(f"#!/bin/sh\ncat {said}\n")
+    tool.chmod(0o755)
+    said.write_text((SAMPLES / "tenstorrent/sick.json").read_text())
+    agent.path = f"{agent.folder}:{os.environ['PATH']}"
+    agent.start()
+    eventually(lambda: any(report.checks for report in server.reports))
+    bad = [check for check in server.reports[-1].checks if check.result in ("failed", "fatal")]
+    server.report_refusal = (503, {"code": "down", "detail": "", "status": 503})
+    untold = agent.state / "untold"
+    eventually(lambda: untold.is_file() and b"failed" in untold.read_bytes(), what=agent.log)
+    agent.end(signal.SIGKILL)
+    said.write_text("{}")
+    server.reports.clear()
+    server.report_refusal = None
+    agent.start()
+    eventually(lambda: server.reports)
+    told = {check.device: check.code for check in server.reports[0].checks}
+    assert len(bad) == 3 and told.items() >= {(check.device, check.code) for check in bad}
 
 
 def test_a_job_that_ignores_the_polite_signal_is_killed_with_all_it_started(

@@ -87,7 +87,7 @@ def round_of(temperature_c: int, **results: CheckResult) -> Readings:
 class Node:
     """An agent whose reports are made one by one."""
 
-    def __init__(self, folder: Path, timetable: Timetable) -> None:
+    def __init__(self, folder: Path, timetable: Timetable, *, boot_id: str = "b1") -> None:
         self.line, self.rounds = Line(), Rounds()
         journal = Journal(folder, durable=False)
         self.agent = Agent(
@@ -96,7 +96,7 @@ class Node:
             collector=self.rounds,
             runner=SimRunner(NODE, journal, timetable),
             journal=journal,
-            boot_id="b1",
+            boot_id=boot_id,
         )
 
     def report(self, readings: Readings | None, *, up: bool) -> None:
@@ -144,6 +144,43 @@ def test_a_newer_check_as_bad_replaces_the_older_and_a_device_that_is_gone_keeps
     node.report(round_of(1, a=FAILED, gone=FATAL), up=False)
     node.report(round_of(2, a=FAILED), up=True)
     assert node.told() == {"a": "failed-2", "gone": "fatal-1"}
+
+
+def restarted(node: Node, timetable: Timetable, *, boot_id: str = "b1") -> Node:
+    """Another agent on the same state folder."""
+    return Node(node.agent._journal.state_dir, timetable, boot_id=boot_id)
+
+
+def test_failed_checks_that_were_not_told_outlive_the_agent(node: Node) -> None:
+    timetable = Timetable()
+    node.report(round_of(1, a=FATAL, b=UNKNOWN, c=FAILED), up=False)
+    again = restarted(node, timetable)
+    again.report(round_of(2, a=OK, b=OK, c=FAILED), up=False)
+    third = restarted(again, timetable)
+    third.report(round_of(3, a=OK, b=OK, c=OK), up=True)
+    assert third.told() == {"a": "fatal-1", "b": "", "c": "failed-2"}
+    last = restarted(third, timetable)
+    last.report(round_of(4, a=OK), up=True)
+    assert last.told() == {"a": ""}
+    timetable.close()
+
+
+def test_what_was_not_told_before_another_boot_is_dropped(node: Node) -> None:
+    timetable = Timetable()
+    node.report(round_of(1, a=FATAL), up=False)
+    later = restarted(node, timetable, boot_id="b2")
+    later.report(round_of(2, a=OK), up=True)
+    assert later.told() == {"a": ""}
+    timetable.close()
+
+
+def test_what_is_kept_is_bounded_and_may_be_damaged(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, durable=False)
+    journal.write_untold("b1", [Check(f"d{number}", FATAL, "x", "e" * 9000) for number in range(5000)])
+    kept = Journal(tmp_path, durable=False).untold("b1")
+    assert (len(kept), len(kept[0].evidence)) == (1024, 500)
+    (tmp_path / "untold").write_bytes(b'{"boot_id": "b1", "checks": [{"dev')
+    assert Journal(tmp_path, durable=False).untold("b1") == ()
 
 
 class Gone(NvidiaProbe):
