@@ -27,6 +27,11 @@ WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-
 def show_explanation(answer: Answered) -> None:
     """The sentence, then the score sheet of a job that was placed, or what would help one that waits."""
     print(escape_controls(answer.section("sentence")["text"]))
+    if line := answer.get("line"):
+        print(escape_controls(line["sentence"]["text"]))
+    if kept := answer.get("reservation"):
+        nodes = ", ".join(escape_controls(node["name"]) for node in kept["nodes"])
+        print(say("reserved", at=local_time(kept["at"]), nodes=nodes))
     if decision := answer["decision"]:
         _show_decision(decision)
     else:

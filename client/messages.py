@@ -88,6 +88,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "When it could start is unknown: no known end of a running job would let it.",
         "何时能启动未知：没有已知结束时间的运行作业能为其腾出空间。",
     ),
+    "reserved": (
+        "It waited long: from {at} on its place on {nodes} is kept for it.",
+        "该作业已等待较久：自 {at} 起在 {nodes} 上为其保留位置。",
+    ),
     "basis-time-limit": ("by their time limits", "依据其时限"),
     "basis-history": ("by how long such jobs usually run", "依据同类作业通常的运行时长"),
     "basis-mixed": (

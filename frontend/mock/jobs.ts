@@ -72,6 +72,7 @@ const vessel = (index: number, booked: number, used: number) => ({
 
 export const WAITING: Explain = {
   status: "pending", decided_at: ago(3), since: ago(7800), cycle: 184220, sentence: waiting.reason, cap: null,
+  line: { place: 3, waiting: 41, sentence: { code: "line-age", params: { place: 3, waiting: 41 }, text: "Place 3 of 41: the job before it was submitted earlier." } }, reservation: null,
   funnel: [
     { code: "all", label: "All nodes", removed: 0, left: 1206 },
     { code: "health", label: "Ready, healthy devices", removed: 19, left: 1187 },
@@ -105,7 +106,7 @@ const decision: Decision = {
   loader_cpus: [], candidates: 139, runners_up: [candidate(31, "tb-031", [0.92, 0.6, 0.85, 0.7, 0.55])], tie: null, isolates_users: false,
 };
 
-export const PLACED: Explain = { status: "running", decided_at: ago(3200), since: null, cycle: 183871, sentence: null, funnel: [], near: [], changes: [], decision, picture: null, estimate: null, cap: null };
+export const PLACED: Explain = { status: "running", decided_at: ago(3200), since: null, cycle: 183871, sentence: null, funnel: [], near: [], changes: [], decision, picture: null, estimate: null, cap: null, line: null, reservation: null };
 
 export function events(id: number): JobEvent[] {
   const of = JOBS.find((one) => one.id === id) ?? waiting;

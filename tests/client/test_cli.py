@@ -242,6 +242,15 @@ def test_explain_names_the_nearest_nodes_their_shortfall_and_when_it_could_start
     ]
 
 
+def test_explain_tells_the_place_in_line_and_the_place_that_is_kept():
+    line = {"place": 2, "waiting": 9, "sentence": {"code": "line-age", "text": "Place 2 of 9.", "params": {}}}
+    kept = {"at": "2026-01-01T10:30:00Z", "nodes": [{"id": 1, "name": "here"}, {"id": 2, "name": "\x1bx"}]}
+    assert lines_of("explain", "5", answer=explained(line=line, reservation=kept))[1:3] == [
+        "Place 2 of 9.",
+        "It waited long: from 2026-01-01 10:30 on its place on here, \\x1bx is kept for it.",
+    ]
+
+
 def test_a_small_shortfall_is_told_exactly_and_unknown_as_unknown():
     near = {"node_name": "here", "code": "device-too-small", "needed": 81921, "unit": "MiB", "pieces": []}
     answer = explained(near=[near | {"available": 81920}, near | {"available": None}])

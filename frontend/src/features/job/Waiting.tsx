@@ -21,6 +21,7 @@ export function Waiting({ explain, aside, title, onTake }: WaitingProps) {
       <Columns parts={[1.9, 1]}>
         <Panel main title={title} meta={<Decided explain={explain} />}>
           <p className="why">{explain.sentence ? typeset(explain.sentence.text) : t("job.notYetDecided")}</p>
+          <Line explain={explain} />
           <Picture explain={explain} />
         </Panel>
         <div className="stack">
@@ -35,6 +36,17 @@ export function Waiting({ explain, aside, title, onTake }: WaitingProps) {
           {aside}
         </div>
       </Columns>
+    </>
+  );
+}
+
+/** The place in the order of service with its reason, and the place on nodes that is kept for whoever waited long. */
+function Line({ explain: { line, reservation } }: { explain: Explain }) {
+  const { t, i18n } = useTranslation();
+  return (
+    <>
+      {line ? <p className="sm mut">{typeset(line.sentence.text)}</p> : null}
+      {reservation ? <p className="sm">{t("job.reserved", { time: shortTime(reservation.at, i18n.language), nodes: reservation.nodes.map((node) => node.name).join(", ") })}</p> : null}
     </>
   );
 }

@@ -29,6 +29,7 @@ export default {
   cancelWaiting: "The job of {{owner}} leaves the queue and gives up its place. This cannot be undone.",
   whyItWaits: "Why it waits",
   notYetDecided: "No cycle has looked at this job yet.",
+  reserved: "It waited long: from {{time}} on its place on {{nodes}} is kept for it.",
   decided: "decided {{age}} ago",
   inCycle: ", cycle {{cycle}}",
   sameSince: "; the same since {{time}}",

@@ -27,6 +27,7 @@ export default {
   cancelWaiting: "{{owner}} 的作业将离开队列并放弃其位置，且无法撤销。",
   whyItWaits: "为什么在等",
   notYetDecided: "还没有周期处理过该作业。",
+  reserved: "该作业已等待较久：自 {{time}} 起在 {{nodes}} 上为其保留位置。",
   decided: "{{age}} 前判定",
   inCycle: "，周期 {{cycle}}",
   sameSince: "；自 {{time}} 起未变",
