@@ -12,6 +12,8 @@ from tools.venv import Profile, ensure_venv
 
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
 WORKERS = 2
+# Many tests wait for processes to start and end: a third fills those gaps on two cores.
+TEST_WORKERS = 3
 PURE_CASES, DEEP_CASES = 5, 5000
 PURE_MUTATIONS, DEEP_MUTATIONS = 2000, 1_000_000
 
@@ -21,7 +23,7 @@ def test(arguments: list[str]) -> int:
     set_up(Profile.DEV)
     node = ensure_packages()
     started_s = time.monotonic()
-    spread = ("-n", str(WORKERS), "--dist", "loadfile", "--ignore=tests/e2e")
+    spread = ("-n", str(TEST_WORKERS), "--dist", "loadfile", "--ignore=tests/e2e")
     python = run_shown([BIN / "pytest", *spread, *arguments])
     # The browser's driver keeps an event loop running in its process, which no other test may meet.
     browser = run_shown([BIN / "pytest", "tests/e2e", *arguments])
