@@ -35,12 +35,15 @@ class EditKind(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """What edits may name: nodes by id, queues by name with their ids, teams by slug, and what requests may say."""
+    """What edits may name: nodes by id, queues by name and teams by slug with their ids, and what requests may say;
+    `owner` asks.
+    """
 
     nodes: Collection[int]
     queues: Mapping[str, int]
-    teams: Collection[str]
+    teams: Mapping[str, int]
     rules: SpecRules
+    owner: int = 0
 
 
 class EditFaults(Exception):
@@ -106,7 +109,15 @@ def _add_job(fields: Fields, known: Known) -> Edit | None:
     if spec.team is not None and spec.team not in known.teams:
         fields.refuse("spec.team", Fault.NOT_FOUND)
         return None
-    return AddJobs(spec.name, known.queues[spec.queue], spec.priority, request_of(spec), count or 1)
+    return AddJobs(
+        name=spec.name,
+        queue=known.queues[spec.queue],
+        priority=spec.priority,
+        request=request_of(spec),
+        count=count or 1,
+        team=0 if spec.team is None else known.teams[spec.team],
+        owner=known.owner,
+    )
 
 
 def _drain_node(fields: Fields, known: Known) -> Edit | None:

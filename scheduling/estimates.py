@@ -71,12 +71,18 @@ class ExpectedRun:
 
 
 def estimate_view(
-    state: ClusterState, job: PendingJob, policy: EnginePolicy, *, now_ms: int, pending: Sequence[PendingJob]
+    state: ClusterState,
+    job: PendingJob,
+    policy: EnginePolicy,
+    *,
+    now_ms: int,
+    pending: Sequence[PendingJob],
+    ends: Sequence[ExpectedEnd] | None = None,
 ) -> dict[str, Any] | None:
     """When the job could start, where, and after which jobs, behind those of `pending` that are served before it; None
-    when no known end would start it. Five queries.
+    when no known end would start it. Two queries, and those of `expected_ends` where `ends` is not given.
     """
-    ends = expected_ends()
+    ends = expected_ends() if ends is None else ends
     releases = [end.release for end in ends]
     ahead = _ahead(job, pending, policy)
     runs = expected_runs([one.job for one in ahead[:MOST_AHEAD]])

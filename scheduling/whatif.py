@@ -45,13 +45,15 @@ class Situation:
 
 @dataclass(frozen=True)
 class AddJobs:
-    """So many jobs like this one, the last to come."""
+    """So many jobs like this one, the last to come; of no team (0) they are held back by the caps of queues alone."""
 
     name: str
     queue: int
     priority: int
     request: Request
     count: int = 1
+    team: int = 0
+    owner: int = 0
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def _job(edit: AddJobs, job: int, now_ms: int) -> PendingJob:
         job=job,
         attempt=1,
         queue=edit.queue,
-        team=0,
+        team=edit.team,
+        owner=edit.owner,
         priority=edit.priority,
         submitted_at_ms=now_ms,
         request=edit.request,

@@ -214,6 +214,11 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     "planned-queues-paused": _("These queues are paused, and none of their jobs are placed: %(queues)s."),
     "placed": _("Placed on %(node)s, the best of %(candidates)s nodes that could take it."),
     "placed-only": _("Placed on %(node)s, the only node that could take it."),
+    "start-no-known-end": _("When it could start is unknown: no known end of a running job would let it."),
+    "start-recorded": _("When it could start is unknown: a recording does not say how long jobs run."),
+    "start-not-tried": _(
+        "When it could start was not worked out: only the first jobs of the answer are looked at."
+    ),
     "tie": _(
         "%(node)s and %(other)s score the same; the lower node id goes first: %(node_id)s before %(other_id)s."
     ),

@@ -27,8 +27,8 @@ def dry_run(spec: JobSpec, user: User, *, queue: int, team: int) -> dict[str, An
     if queue in live.stopped:
         return _answer(spec, refusal={"sentence": plain_sentence(live.stopped[queue]).as_json()})
     job = PendingJob(
-        job=NO_JOB, attempt=1, queue=queue, team=team, priority=spec.priority, submitted_at_ms=live.now_ms,
-        request=sized(request_of(spec)),
+        job=NO_JOB, attempt=1, queue=queue, team=team, owner=user.pk, priority=spec.priority,
+        submitted_at_ms=live.now_ms, request=sized(request_of(spec)),
     )  # fmt: skip
     found = _plan(live, job)
     placed = next((one for one in found.placed if one.job == NO_JOB), None)

@@ -118,8 +118,8 @@ def explain_refusal(
 
 
 def _estimate(live: Live, found: Explanation, job: PendingJob, user: User) -> dict[str, Any] | None:
-    """When it could start; there is nothing to wait for where it fits now, and no end says when a cap will let it."""
-    if found.code is None or found.cap is not None:
+    """When it could start; there is nothing to wait for where it fits now."""
+    if found.code is None:
         return None
     view = estimate_view(live.state, job, live.policy.engine, now_ms=live.now_ms, pending=live.pending)
     return view and {**view, "after_jobs": named_jobs(view["after_jobs"], user)}

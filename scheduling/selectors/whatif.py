@@ -26,6 +26,7 @@ from scheduling.pauses import Stop
 from scheduling.requests import count_pending
 from scheduling.selectors.live import live_view
 from scheduling.selectors.shares import capacity_of
+from scheduling.selectors.starts import NO_START, starts
 from scheduling.whatif import AddJobs, ChangeQuota, Edit, Situation, edited, first_in_line, made_plan
 from scheduling.wording import code_text, plain_sentence
 
@@ -54,6 +55,7 @@ class _Start:
     situation: Situation
     stopped: Mapping[int, Stop]
     held: Mapping[int, int]
+    is_recorded: bool = False
 
 
 def what_if(recording: int | None, raw_edits: object, user: User) -> dict[str, Any]:
@@ -69,15 +71,17 @@ def what_if(recording: int | None, raw_edits: object, user: User) -> dict[str, A
     now = _make(before, waiting, start.held)
     held = {queue: start.held.get(queue, 0) + added[queue] for queue in start.stopped}
     then = _make(edited(before, edits), waiting + more, held)
-    changes = _changes(now, then, edits, start.stopped)
+    different = _different(now, then, start.stopped)
     return {
         "at": clock.from_ms(found.now_ms),
         "recording": recording,
         "notes": _notes(edits, start),
         "before": _outcome(now, start.stopped),
         "after": _outcome(then, start.stopped),
-        "changes": changes[:MOST_CHANGES],
-        "changes_total": len(changes),
+        "changes": _changes(
+            different[:MOST_CHANGES], now, then, added=_added_names(then, edits), start=start, user=user
+        ),
+        "changes_total": len(different),
     }
 
 
@@ -100,7 +104,7 @@ def _start(recording: int | None) -> _Start:
     it.
     """
     if recording is not None:
-        return _Start(_recorded(recording), {}, {})
+        return _Start(_recorded(recording), {}, {}, is_recorded=True)
     live = live_view()
     stopped = frozenset(live.stopped)
     jobs = tuple(job for job in live.pending if job.queue not in stopped)
@@ -123,8 +127,9 @@ def _known(situation: Situation, user: User) -> Known:
     return Known(
         nodes={info.node for info in situation.nodes},
         queues={queue.name: queue.queue for queue in situation.policy.queues},
-        teams=set(visible_teams(user).values_list("slug", flat=True)),
+        teams=dict(visible_teams(user).values_list("slug", "pk")),
         rules=spec_rules(active_policy()),
+        owner=user.pk,
     )
 
 
@@ -178,25 +183,38 @@ def _percent(part: int, whole: int) -> float | None:
     return round(min(100.0, part * 100 / whole), 1) if whole else None
 
 
-def _changes(
-    now: _Made, then: _Made, edits: Sequence[Edit], stopped: Mapping[int, Stop]
-) -> list[dict[str, Any]]:
+def _different(now: _Made, then: _Made, stopped: Mapping[int, Stop]) -> list[PendingJob]:
     """Jobs that go elsewhere, start, no longer start, or wait for another reason; in order of service."""
     before, after = _by_job(now, stopped), _by_job(then, stopped)
     line = in_service_order(then.situation.jobs, then.situation.policy)
-    different = [job for job in line if _differ(before.get(job.job), after.get(job.job))]
+    return [job for job in line if _differ(before.get(job.job), after.get(job.job))]
+
+
+def _changes(
+    jobs: Sequence[PendingJob],
+    now: _Made,
+    then: _Made,
+    *,
+    added: Mapping[int, str],
+    start: _Start,
+    user: User,
+) -> list[dict[str, Any]]:
+    """What becomes of each of these, before and after; `added` names the made-up ones."""
+    before, after = _by_job(now, start.stopped), _by_job(then, start.stopped)
     names = {info.node: info.name for info in then.situation.nodes}
     queues = {queue.queue: queue.name for queue in then.situation.policy.queues}
-    added = _added_names(then.situation.jobs[len(now.situation.jobs) :], edits)
-    stored = dict(Job.objects.filter(pk__in=_ids(different[:MOST_CHANGES], added)).values_list("pk", "name"))
+    stored = dict(Job.objects.filter(pk__in=_ids(jobs, added)).values_list("pk", "name"))
+    refused = [job for job in jobs if isinstance(after.get(job.job), Refusal)]
+    known = starts(then.situation, refused, user, is_recorded=start.is_recorded)
     return [
         {
             "job": None if job.job in added else job.job,
             "name": added.get(job.job) or stored.get(job.job, ""),
             "queue": queues.get(job.queue, ""),
             **_sides(before.get(job.job), after.get(job.job), names),
+            **known.get(job.job, NO_START),
         }
-        for job in different
+        for job in jobs
     ]
 
 
@@ -220,9 +238,10 @@ def _code(found: Fate | None) -> ReasonCode | Stop | None:
     return found.code if isinstance(found, Refusal) else None
 
 
-def _added_names(jobs: Sequence[PendingJob], edits: Sequence[Edit]) -> dict[int, str]:
+def _added_names(then: _Made, edits: Sequence[Edit]) -> dict[int, str]:
     """Names of the made-up jobs: they follow the others, in the order of the edits."""
     names = [edit.name for edit in edits if isinstance(edit, AddJobs) for _ in range(edit.count)]
+    jobs = then.situation.jobs[len(then.situation.jobs) - len(names) :]
     return {job.job: name for job, name in zip(jobs, names, strict=True)}
 
 

@@ -36,7 +36,7 @@ def start(
 ) -> Found | None:
     """When and where it starts with nobody before it, and the ends that it needs."""
     found = estimate_in_line(state, waiting, policy, releases, now_ms=now_ms, ahead=())
-    return found and (found.at_ms, found.node, found.releases)
+    return None if found is None else (found.at_ms, found.node, found.releases)
 
 
 def estimate(nodes: Sequence[NodeInfo], request: Request, releases: Sequence[Release]) -> Found | None:

@@ -6,9 +6,11 @@ import pytest
 
 from controlplane.policy import service
 from queues.models import Job, JobStatus, MemberShare, Queue, TeamQuota
+from queues.submission import Submission, accept
 from scheduling import cycle
 from scheduling.cycle import Worker
 from scheduling.models import Cycle, Decision, Placement, ShapeReason, Slice
+from scheduling.selectors.dryrun import dry_run
 from scheduling.selectors.explanations import explain_job
 from tests.scheduling import factories as make
 
@@ -114,6 +116,17 @@ def test_a_cap_on_one_model_leaves_the_others_free(user):
     )
 
 
+def test_a_job_under_a_cap_is_told_when_the_cap_lets_it_start(user):
+    cards(4)
+    jobs = [make.make_job(user, resources={"devices": 1}, time_limit_s=600 * n) for n in (2, 1, 3)]
+    make.run_cycle()
+    assert started() == 2
+    found = explain_job(jobs[2], user)
+    assert found["sentence"]["code"] == "queue-cap"
+    assert [one["job"] for one in found["estimate"]["after_jobs"]] == [jobs[1].pk]
+    assert not found["estimate"]["is_earliest"]
+
+
 def test_a_team_is_kept_within_its_quota_and_a_member_within_the_share(user):
     policy("100%")
     cards(8)
@@ -127,6 +140,9 @@ def test_a_team_is_kept_within_its_quota_and_a_member_within_the_share(user):
     assert explain_job(mine[1], user)["sentence"]["text"] == (
         "Devices that ada may hold for team vision in queue training: 1. Held are 1, and this job needs 1."
     )
+    accepted = accept(Submission(user, make.body(resources={"devices": 1})))
+    trial = dry_run(accepted.spec, user, queue=queue.pk, team=team.pk)
+    assert trial["refusal"]["sentence"]["code"] == "member-share"
     theirs = [make.make_job(other, resources={"devices": 1}) for _ in range(3)]
     stranger = make.make_user("eve", team=make.make_team("speech"))
     foreign = make.make_job(stranger, resources={"devices": 1})

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from rest_framework.test import APIClient
 
-from controlplane.accounts.models import Role
+from controlplane.accounts.models import Role, Team
+from controlplane.base import clock
 from inventory.models import DeviceHealth, NodeState
-from queues.models import Job, JobStatus
+from queues.models import Job, JobStatus, Queue, TeamQuota
 from scheduling import recordings
 from scheduling.api import whatif as what_if_api
 from scheduling.models import Decision, Placement, Recording
@@ -114,6 +116,48 @@ def test_added_jobs_have_a_name_and_no_number(user, api):
     assert found["after"]["considered"] == 5 and found["changes_total"] == 5
     assert {(c["job"], c["name"], c["queue"]) for c in found["changes"]} == {(None, "new", "inference")}
     assert found["after"]["placed"] == 3, "40 GiB take three of 1.2 x 10 GiB"
+
+
+def running(user, **changes) -> Placement:
+    job = make.make_job(user, resources={"devices": 1}, **changes)
+    make.run_cycle()
+    placement = Placement.objects.select_related("node").get(job=job)
+    make.report(placement.node, make.started(placement))
+    placement.refresh_from_db()
+    return placement
+
+
+def test_a_job_that_would_wait_is_told_when_it_could_start(user, api, monkeypatch):
+    node = one_device()
+    ends = running(user, name="first", time_limit_s=600)
+    add = {"kind": "add-job", "count": 2, "spec": make.body(resources={"devices": 1}, time_limit_s=60)}
+    first, second = ask(api, add)["changes"]
+    assert first["start_unknown"] is None and not first["start"]["is_earliest"]
+    assert first["start"]["after_jobs"] == [{"job": ends.job_id, "name": "first"}]
+    at = datetime.fromisoformat(first["start"]["at"])
+    assert clock.to_ms(at) == clock.to_ms(ends.running_at) + 600_000
+    assert second["start"]["is_earliest"], "how long the one before it runs is not known"
+    (longer,) = ask(api, {"kind": "add-job", "spec": make.body(resources={"devices": 2})})["changes"]
+    assert (longer["start"], longer["start_unknown"]["code"]) == (None, "start-no-known-end")
+    (goes,) = ask(api, {"kind": "add-job", "spec": make.body()})["changes"]
+    assert goes["after"]["node"] == node.pk and (goes["start"], goes["start_unknown"]) == (None, None)
+    (then,) = ask(api, {"kind": "drain-node", "node": node.pk}, recording=Recording.objects.get().pk)[
+        "changes"
+    ]
+    assert (then["start"], then["start_unknown"]["code"]) == (None, "start-recorded")
+    monkeypatch.setattr("scheduling.selectors.starts.MOST_ESTIMATED", 1)
+    assert ask(api, add)["changes"][1]["start_unknown"]["code"] == "start-not-tried"
+
+
+def test_an_added_job_of_a_team_is_held_to_its_quota(user, api):
+    one_device()
+    queue, team = Queue.objects.get(name="training"), Team.objects.get(slug="vision")
+    TeamQuota.objects.create(queue=queue, team=team, quota_milli=0)
+    add = {"kind": "add-job", "spec": make.body(resources={"devices": 1}, team="vision")}
+    (held,) = ask(api, add)["changes"]
+    assert held["reason_after"]["code"] == "team-quota"
+    add["spec"] = make.body(resources={"devices": 1})
+    assert ask(api, add)["after"]["placed"] == 1, "of no team: no quota of a team holds it"
 
 
 def test_a_weight_changes_where_jobs_go(user, api):

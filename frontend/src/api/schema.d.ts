@@ -1991,7 +1991,10 @@ export interface components {
             uid: number | null;
             reason: components["schemas"]["Sentence"] | null;
         };
-        /** @description A job for which the plans differ; `job` is null for an added one. Where it goes, or why it waits. */
+        /**
+         * @description A job for which the plans differ; `job` is null for an added one. Where it goes, or why it waits. `start` is when
+         *     one that waits after the edits could start, by the expected ends of what runs now; else `start_unknown` says why.
+         */
         JobChange: {
             job: number | null;
             name: string;
@@ -2000,6 +2003,8 @@ export interface components {
             after: components["schemas"]["Place"] | null;
             reason_before: components["schemas"]["Why"] | null;
             reason_after: components["schemas"]["Why"] | null;
+            start: components["schemas"]["Estimate"] | null;
+            start_unknown: components["schemas"]["Why"] | null;
         };
         /** @description Jobs that the caller may see. */
         JobCounts: {

@@ -140,7 +140,7 @@ function Changed({ changes, total }: { changes: readonly JobChange[]; total: num
                 <td className="nw">{job.queue}</td>
                 <td className="nw med">{t(`whatif.verdict.${verdictOf(job)}`)}</td>
                 <td>{job.job === null ? <span className="dim">{t("whatif.notThere")}</span> : <Decision place={job.before} reason={job.reason_before} />}</td>
-                <td><Decision place={job.after} reason={job.reason_after} /></td>
+                <td><Decision place={job.after} reason={job.reason_after} /><Starts job={job} /></td>
               </tr>
             ))}
           </tbody>
@@ -149,6 +149,15 @@ function Changed({ changes, total }: { changes: readonly JobChange[]; total: num
       {total > changes.length ? <p className="sm mut" style={{ marginTop: 6 }}>{t("whatif.firstOnly", { count: changes.length, total: count(total) })}</p> : null}
     </>
   );
+}
+
+/** When a job that waits after the edits could start, or why nobody knows. */
+function Starts({ job: { start, start_unknown: unknown } }: { job: JobChange }) {
+  const { t, i18n } = useTranslation();
+  if (unknown) return <div className="xs dim" title={typeset(unknown.text)}>{t("whatif.startUnknown")}</div>;
+  if (!start) return null;
+  const facts = { at: dateTime(start.at, i18n.language), node: start.node_name };
+  return <div className="xs dim">{t(start.is_earliest ? "whatif.startEarliest" : "whatif.startAt", facts)}</div>;
 }
 
 function Decision({ place, reason }: { place: JobChange["before"]; reason: JobChange["reason_before"] }) {
