@@ -13,13 +13,16 @@ import structlog
 from controlplane.base import clock, locks
 from controlplane.base.locks import CYCLE_LEASE, LeaseLost, LeaseToken
 from controlplane.policy.active import active_policy
+from queues.gates import open_gates
 from scheduling.apply import Applying, StaleCode, apply_placed
+from scheduling.deadlines import end_overdue
 from scheduling.engine.codec import Recording
 from scheduling.engine.fairshare import Whole
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.quota import capacity_of
 from scheduling.engine.session import PlanningSession
-from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Refusal
+from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Refusal, Running
+from scheduling.estimates import expected_runs
 from scheduling.evacuation import move_off_failed_devices
 from scheduling.expected import expected_jobs
 from scheduling.fairshare import count_usage
@@ -28,10 +31,12 @@ from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
 from scheduling.pauses import cluster_is_paused
 from scheduling.policy_bridge import current_policy
+from scheduling.promises import load_promises, store_promises
 from scheduling.pulses import note_look
 from scheduling.reasons import store_reasons
 from scheduling.recordings import Recorder
 from scheduling.requests import RequestCache, load_pending
+from scheduling.running import RunningCache
 from scheduling.snapshot import SnapshotCache
 from scheduling.wishes import fulfil_wish, is_wished
 
@@ -45,6 +50,7 @@ BATCH = 250
 RENEW_EVERY = 50
 # A decision that the rows refused is decided anew at once; what is refused time and again waits for the next wake.
 MOST_ROUNDS = 4
+MOST_BEHIND_PROMISES = 500
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,7 @@ class Worker:
     snapshot: SnapshotCache = field(default_factory=SnapshotCache)
     requests: RequestCache = field(default_factory=RequestCache)
     session: PlanningSession = field(default_factory=PlanningSession)
+    running: RunningCache = field(default_factory=RunningCache)
     recorder: Recorder = field(default_factory=Recorder)
 
     def warm(self) -> None:
@@ -89,6 +96,21 @@ class Tally:
     stale: int = 0
     cache_use: CacheUse = CacheUse()
     refusals: dict[str, Refusal] = field(default_factory=dict)
+    behind_promises: int = 0
+
+    def answers(self, shape: str) -> bool:
+        """Whether another job of this shape need not be looked at. Where a promise is in the way, one that is short
+        enough may start all the same; the first so many are looked at.
+        """
+        refusal = self.refusals.get(shape)
+        if (
+            refusal is not None
+            and refusal.waits_for is not None
+            and self.behind_promises < MOST_BEHIND_PROMISES
+        ):
+            self.behind_promises += 1
+            return False
+        return refusal is not None
 
 
 WORKER = Worker()
@@ -121,6 +143,8 @@ def _look(lease: LeaseToken, worker: Worker) -> None:
 
 def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     """Look at every waiting job once."""
+    end_overdue()
+    open_gates()
     if cluster_is_paused():
         return
     declare_lost_nodes()
@@ -142,6 +166,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
             cycle = Cycle.objects.create(fencing_token=lease.token)
             worker.recorder.begin(wished=is_wished())
         tally.refusals.clear()
+        tally.behind_promises = 0
         stale_before = tally.stale
         _round_of_batches(Applying(lease, cycle, policy), waiting, worker, tally)
         if tally.stale == stale_before:
@@ -175,6 +200,7 @@ def _round_of_batches(
     batches = _Batches(context, worker, tally, waiting)
     batches.serve(in_service_order(batches.jobs.values(), context.policy.engine), lending=False)
     batches.serve(batches.borrowers(), lending=True)
+    store_promises(batches.promised)
 
 
 @dataclass
@@ -194,19 +220,41 @@ class _Batches:
         self.shapes = {job.job: shape for job, shape in pending}
         self.waiting = set(self.jobs)
         self.holdings = Holdings.of_policy(self.context.policy.engine)
+        self.promised = load_promises()
 
     def serve(self, line: Iterable[PendingJob], *, lending: bool) -> None:
         """Decide and apply the jobs of a line, a batch at a time."""
         queue = iter(line)
         while batch := _next_batch(queue, self.shapes, self.tally):
             policy = replace(self.holdings.within(self.context.policy.engine), lending=lending)
-            call = _plan(self.context, policy, batch, self.expected, self.worker)
+            call = self._plan(policy, batch)
             made = call.plan or Plan()
+            self.promised = made.reservations
             self._apply(made)
             refused = {self.shapes[refusal.job]: refusal for refusal in made.refused}
             self.worker.recorder.offer(call, {shape: refusal.code for shape, refusal in refused.items()})
             self.tally.refusals |= refused
             locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
+
+    def _plan(self, policy: EnginePolicy, batch: list[PendingJob]) -> Recording:
+        now_ms = clock.now_ms()
+        running: tuple[Running, ...] = ()
+        if self.promised or any(_is_patient(job, policy, now_ms) for job in batch):
+            runs = expected_runs([job.job for job in batch])
+            batch = [replace(job, runs_ms=runs[job.job].runs_ms) if job.job in runs else job for job in batch]
+            running = self.worker.running.load()
+        call = Recording(
+            nodes=(),
+            jobs=tuple(batch),
+            policy=policy,
+            now_ms=now_ms,
+            seed=self.context.lease.token,
+            expected=self.expected,
+            limit=BATCH,
+            running=running,
+            reservations=self.promised,
+        )
+        return _decided(call, self.context, self.worker)
 
     def borrowers(self) -> list[PendingJob]:
         """The jobs that caps keep waiting, and whose queues may borrow; their shapes are open again. A refusal names
@@ -248,7 +296,7 @@ def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: T
     """The next jobs in order whose shape was not refused yet; the others are answered."""
     batch: list[PendingJob] = []
     for job in queue:
-        if shapes[job.job] in tally.refusals:
+        if tally.answers(shapes[job.job]):
             tally.considered += 1
             continue
         batch.append(job)
@@ -257,32 +305,29 @@ def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: T
     return batch
 
 
-def _plan(
-    context: Applying,
-    policy: EnginePolicy,
-    jobs: list[PendingJob],
-    expected: tuple[ExpectedShape, ...],
-    worker: Worker,
-) -> Recording:
-    """The plan for these jobs, with all it was made from."""
-    now_ms, seed = clock.now_ms(), context.lease.token
+def _is_patient(job: PendingJob, policy: EnginePolicy, now_ms: int) -> bool:
+    after_ms = policy.reserve_after_ms
+    return after_ms is not None and now_ms - job.submitted_at_ms >= after_ms
+
+
+def _decided(call: Recording, context: Applying, worker: Worker) -> Recording:
+    """The call with the nodes as they are now, and what was decided."""
     with worker.snapshot.lock:
-        state = worker.snapshot.refresh(now_ms=now_ms, whole_every_ms=context.policy.refresh_ms)
+        state = worker.snapshot.refresh(now_ms=call.now_ms, whole_every_ms=context.policy.refresh_ms)
         locks.renew(context.lease, ttl_s=LEASE_TTL_S)
         made = worker.session.plan(
-            state, jobs, policy, now_ms=now_ms, seed=seed, expected=expected, limit=BATCH
+            state,
+            call.jobs,
+            call.policy,
+            now_ms=call.now_ms,
+            seed=call.seed,
+            expected=call.expected,
+            limit=call.limit,
+            running=call.running,
+            reservations=call.reservations,
         )
         nodes = tuple(state.infos)
-    return Recording(
-        nodes=nodes,
-        jobs=tuple(jobs),
-        policy=policy,
-        now_ms=now_ms,
-        seed=seed,
-        expected=expected,
-        limit=BATCH,
-        plan=made,
-    )
+    return replace(call, nodes=nodes, plan=made)
 
 
 def _finish(cycle: Cycle, tally: Tally, *, wall_s: float, cpu_s: float) -> None:

@@ -119,7 +119,7 @@ def expected_runs(jobs: Sequence[int]) -> Mapping[int, ExpectedRun]:
         (pk, (t, q, n), limit) for pk, t, q, n, limit in Job.objects.filter(pk__in=jobs).values_list(*columns)
     ]
     unlimited = {kind for _, kind, limit_s in rows if limit_s is None}
-    usual = _usual_run_times(unlimited) if unlimited else {}
+    usual = usual_run_times(unlimited) if unlimited else {}
     return {pk: _run(pk, limit_s, usual.get(kind)) for pk, kind, limit_s in rows}
 
 
@@ -137,7 +137,7 @@ def expected_ends() -> list[ExpectedEnd]:
     live = Placement.objects.filter(phase__in=LIVE_PHASES).only(*COLUMNS).order_by("pk")
     placements: list[Any] = list(live.annotate(**OF_THE_JOB).prefetch_related("slices"))
     unlimited = {_kind(one) for one in placements if one.time_limit_s is None}
-    usual = _usual_run_times(unlimited) if unlimited else {}
+    usual = usual_run_times(unlimited) if unlimited else {}
     found = (_end(one, usual, clock.now()) for one in placements)
     return [end for end in found if end is not None]
 
@@ -146,7 +146,8 @@ def _kind(placement: Any) -> Kind:
     return placement.team, placement.queue, placement.name
 
 
-def _usual_run_times(kinds: Iterable[Kind]) -> Mapping[Kind, timedelta]:
+def usual_run_times(kinds: Iterable[Kind]) -> Mapping[Kind, timedelta]:
+    """How long jobs of these kinds usually run, as far as they have run of late; one query."""
     teams, queues, names = zip(*sorted(kinds), strict=True)
     wanted = {"teams": list(teams), "queues": list(queues), "names": list(names)}
     params: dict[str, Any] = {**wanted, "since": clock.now() - HISTORY}

@@ -9,8 +9,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from scheduling.engine.ordering import Precedence
-from scheduling.engine.types import PPM
-from scheduling.wording import Sentence
+from scheduling.engine.types import PPM, ReasonCode
+from scheduling.wording import SENTENCES, Sentence
 
 FIRST = "first"
 TEXTS: Mapping[str, str | Promise] = {
@@ -32,6 +32,12 @@ TEXTS: Mapping[str, str | Promise] = {
         "Place %(place)s of %(waiting)s: the job before it was submitted at the same time and has the lower number."
     ),
 }
+
+
+def reserved_sentence(job: int) -> Sentence:
+    """There would be room, were it not kept for that job."""
+    text = str(SENTENCES[ReasonCode.RESERVED][0]) % {"needed": job}
+    return Sentence(ReasonCode.RESERVED.value, text, {"job": job})
 
 
 def share_text(share_ppm: int) -> str:

@@ -53,6 +53,7 @@ def engine_policy(
         isolate_data_loader=document.cpu_policy.isolate_data_loader,
         power_cap_mw=None if cap_w is None else MW_PER_W * cap_w,
         capped=capped,
+        reserve_after_ms=1000 * document.cycle.reserve_after_s,
     )
 
 

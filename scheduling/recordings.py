@@ -188,6 +188,8 @@ def replay(call: Recording) -> Replay:
         seed=call.seed,
         expected=call.expected,
         limit=call.limit,
+        running=call.running,
+        reservations=call.reservations,
     )
     if encode(again) == encode(call.plan):
         return Replay(again, None)

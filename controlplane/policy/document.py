@@ -136,6 +136,8 @@ class Cycle(Section, frozen=True):
     """What the scheduler keeps between its looks."""
 
     node_state_refresh_s: Annotated[int, msgspec.Meta(ge=1, le=3600)]
+    # How long a job waits until it is promised a place.
+    reserve_after_s: Annotated[int, msgspec.Meta(ge=0, le=31 * 86_400)]
 
 
 class Preemption(Section, frozen=True):

@@ -288,6 +288,13 @@ class LineSerializer(serializers.Serializer):
     sentence = SentenceSerializer()
 
 
+class ReservationSerializer(serializers.Serializer):
+    """Where and when a job that has waited long should start; others run there until then only."""
+
+    at = serializers.DateTimeField()
+    nodes = NodeNameSerializer(many=True)
+
+
 class ExplainSerializer(serializers.Serializer):
     """Why a job waits, or why it went where it is."""
 
@@ -304,6 +311,7 @@ class ExplainSerializer(serializers.Serializer):
     estimate = EstimateSerializer(allow_null=True)
     cap = CapSerializer(allow_null=True)
     line = LineSerializer(allow_null=True)
+    reservation = ReservationSerializer(allow_null=True)
 
 
 class DryPlacementSerializer(CandidateSerializer):

@@ -10,7 +10,7 @@ import numpy as np
 from scheduling.engine import filters
 from scheduling.engine.frame import whole_frame
 from scheduling.engine.ledger import Ledger
-from scheduling.engine.plan import Planner
+from scheduling.engine.planner import Planner
 from scheduling.engine.quantities import Bools
 from scheduling.engine.shapes import demand_of
 from scheduling.engine.types import EnginePolicy, PendingJob

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,14 +11,23 @@ from scheduling.engine.allocation import Allocation
 from scheduling.engine.claims import Claim, could_fit
 from scheduling.engine.ends import Ends, Release
 from scheduling.engine.estimate import Wish, indispensable, least
-from scheduling.engine.holders import Held, held_by, holder_of, with_held
+from scheduling.engine.holders import Held, Holder, held_by, holder_of, with_held
 from scheduling.engine.ledger import Ledger
-from scheduling.engine.plan import Planner
+from scheduling.engine.planner import Planner
 from scheduling.engine.quantities import Bools
 from scheduling.engine.quota import Quotas
 from scheduling.engine.shapes import demand_of
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import UNKNOWN, EnginePolicy, PendingJob, Placed, Request, SliceChoice
+from scheduling.engine.taking import allocation_of, as_far_as_free, model_of
+from scheduling.engine.types import (
+    UNKNOWN,
+    EnginePolicy,
+    PendingJob,
+    Placed,
+    Request,
+    Reservation,
+    SliceChoice,
+)
 
 # The work is bounded: each of the jobs that are counted costs some looks at the cluster, each of the requests more.
 MOST_AHEAD = 16
@@ -63,7 +72,7 @@ def estimate_in_line(
     Only the first MOST_AHEAD jobs of the line, of the first MOST_REQUESTS requests and of known run time, are counted.
     """
     counted = _counted(ahead)
-    line = _Line(state, policy, releases, now_ms)
+    line = Line(state, policy, releases, now_ms)
     waiting = [ahead[place].job for place in counted] + [job]
     places = {ahead[place].job.job: place for place in counted}
     while waiting:
@@ -104,7 +113,7 @@ class _Started:
     held: tuple[Held, ...]
 
 
-class _Line:
+class Line:
     """Ends of what runs, then of what was started since, by number in that order."""
 
     def __init__(
@@ -146,9 +155,14 @@ class _Line:
 
     def start(self, place: int, job: PendingJob, placed: Sequence[Placed], end_ms: int) -> None:
         """From now on this job, at this place in the line, runs until then."""
-        allocations = tuple(_allocation(self._state, one) for one in placed)
-        holder = holder_of(job)
-        held = [held_by(holder, _model(self._state, one.slices), one.slices, one.cpus) for one in placed]
+        self.occupy(holder_of(job), placed, end_ms, place=place)
+
+    def occupy(
+        self, holder: Holder, places: Sequence[Placed | Reservation], end_ms: int, *, place: int = UNKNOWN
+    ) -> None:
+        """From now on somebody has these places until then."""
+        allocations = tuple(allocation_of(self._state, one) for one in places)
+        held = [held_by(holder, _model(self._state, one.slices), one.slices, one.cpus) for one in places]
         self._started.append(_Started(place, end_ms, allocations, tuple(held)))
         self._end_ms.append(end_ms)
 
@@ -206,7 +220,7 @@ class _Line:
         for end, started in enumerate(self._started, start=self._running):
             if end not in ended:
                 for allocation in started.allocations:
-                    ledger.take(_as_far_as_free(ledger, allocation))
+                    ledger.take(as_far_as_free(ledger, allocation))
         return ledger
 
 
@@ -224,35 +238,6 @@ def _given_back(state: ClusterState, release: Release) -> Held | None:
     return held_by(release.holder, _model(state, release.slices), release.slices, release.cpus).ended()
 
 
-def _model(state: ClusterState, slices: Sequence[SliceChoice]) -> str | None:
-    """All slices of a placement are of one model; None where it is unknown or there are none."""
-    device = slices[0].device if slices else UNKNOWN
-    number = max(state.device.model[state.device.id == device].tolist(), default=UNKNOWN)
+def _model(state: ClusterState, slices: tuple[SliceChoice, ...]) -> str | None:
+    number = model_of(state, slices)
     return None if number == UNKNOWN else str(state.interned.models.values[number])
-
-
-def _allocation(state: ClusterState, placed: Placed) -> Allocation:
-    node = state.index_of(placed.node)
-    first, last = int(state.offsets.device[node]), int(state.offsets.device[node + 1])
-    rows = {device: first + i for i, device in enumerate(state.device.id[first:last].tolist())}
-    first, last = int(state.offsets.cpu[node]), int(state.offsets.cpu[node + 1])
-    return Allocation(
-        node=node,
-        devices=np.array([rows[s.device] for s in placed.slices], dtype=np.int64),
-        memory_mib=np.array([s.memory_mib for s in placed.slices], dtype=np.int64),
-        compute_milli=np.array([s.compute_milli for s in placed.slices], dtype=np.int64),
-        cpus=first + np.flatnonzero(np.isin(state.cpu.cpu[first:last], placed.cpus)),
-        host_memory_mib=placed.host_memory_mib,
-        read_bandwidth_mib_s=placed.read_bandwidth_mib_s,
-    )
-
-
-def _as_far_as_free(ledger: Ledger, wanted: Allocation) -> Allocation:
-    """Without an end that made room for it not all of it is there."""
-    return replace(
-        wanted,
-        memory_mib=np.minimum(wanted.memory_mib, ledger.device.free[wanted.devices]),
-        compute_milli=np.minimum(wanted.compute_milli, ledger.device.compute_free[wanted.devices]),
-        cpus=wanted.cpus[ledger.cpu.free[wanted.cpus]],
-        host_memory_mib=min(wanted.host_memory_mib, int(ledger.node.host_free[wanted.node])),
-    )

@@ -49,7 +49,9 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The place and the time at which a waiting job is promised its start; others may only run there until then."""
+    """The place and the time at which a replica of a waiting job is promised its start; others may only run there until
+    then. Queue, team and owner are the job's: what it will hold counts under their caps at once.
+    """
 
     job: int
     node: int
@@ -59,6 +61,9 @@ class Reservation:
     host_memory_mib: int = 0
     read_bandwidth_mib_s: int = 0
     replica: int = 0
+    queue: int = 0
+    team: int = 0
+    owner: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from scheduling.engine.holders import Holder
 from scheduling.engine.modelnames import matches
 from scheduling.engine.quantities import Bools, Ints, split_by_largest_remainder
 from scheduling.engine.state import ClusterState
@@ -136,8 +137,10 @@ class Quotas:
         """All caps under which more is held than they allow, in the order of the queues."""
         return [cap.miss(0) for queue in self._queues.values() for cap in queue.every() if cap.room_milli < 0]
 
-    def take(self, job: PendingJob, *, model: int, milli: int, cores: bool) -> None:
-        """Count what a placement of the job books of devices of one model (-1: unknown), or of cores."""
+    def take(self, job: PendingJob | Holder, *, model: int, milli: int, cores: bool) -> None:
+        """Count what a placement of the job books of devices of one model (-1: unknown), or of cores; below 0 what it
+        gives back.
+        """
         queue = self._queues.get(job.queue)
         if queue is None or milli == 0:
             return

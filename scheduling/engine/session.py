@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from scheduling.engine.boards import CacheCounters
 from scheduling.engine.ordering import expected_shapes, in_service_order
-from scheduling.engine.plan import Planner
+from scheduling.engine.planner import Planner
+from scheduling.engine.reservations import Outlook, serve
 from scheduling.engine.rooms import Expected
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan
+from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Reservation, Running
 
 _Key = tuple[EnginePolicy, tuple[tuple[object, int], ...]]
 _SHAPES_AT_MOST = 20_000
@@ -41,11 +42,14 @@ class PlanningSession:
         seed: int,
         expected: Sequence[ExpectedShape] = (),
         limit: int | None = None,
+        running: Sequence[Running] = (),
+        reservations: Sequence[Reservation] = (),
     ) -> Plan:
         """What `plan()` answers for the same arguments."""
         shapes = expected_shapes(expected, jobs, policy)
         planner = self._planner_for(state, policy, shapes)
-        found = planner.run(in_service_order(jobs, policy), limit)
+        outlook = Outlook(now_ms, tuple(running), tuple(reservations))
+        found = serve(planner, in_service_order(jobs, policy), limit, outlook)
         self._planner = planner
         return found
 

@@ -8,6 +8,7 @@ from scheduling.models.imported import ImportedJob
 from scheduling.models.log import LogChunk
 from scheduling.models.pause import Pause
 from scheduling.models.placement import DEAD_PHASES, LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
+from scheduling.models.promise import Promise
 from scheduling.models.pulse import Pulse
 from scheduling.models.recording import ExpectedJobs, Recording, RecordingWish
 from scheduling.models.usage import TeamUsage, UsageCount
@@ -27,6 +28,7 @@ __all__ = [
     "Pause",
     "Phase",
     "Placement",
+    "Promise",
     "Pulse",
     "Recording",
     "RecordingWish",

@@ -32,10 +32,11 @@ from scheduling.held_wording import held_sentence
 from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.pauses import stopped_queues
 from scheduling.requests import pending_job
+from scheduling.line_wording import reserved_sentence
 from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.caps import cap_view, sentence_of
 from scheduling.selectors.jobs import device_part
-from scheduling.selectors.line import line_view
+from scheduling.selectors.line import line_view, reservation_view
 from scheduling.selectors.live import Live, live_view, node_names
 from scheduling.sheets import decode_placed, decode_refusal
 from scheduling.wording import (
@@ -60,6 +61,7 @@ EMPTY: Mapping[str, Any] = {
     "estimate": None,
     "cap": None,
     "line": None,
+    "reservation": None,
 }
 PICTURED = frozenset({ReasonCode.DEVICE_MEMORY_PIECE, ReasonCode.DEVICE_MEMORY_TOTAL, ReasonCode.FOREIGN_USE})
 # Changes outside of `resources`, with the value that they set.
@@ -84,6 +86,7 @@ def _explain_pending(job: Job, user: User) -> dict[str, Any]:
     refusal, spec, live = decode_refusal(stored.refusal), decode_spec(job.spec), live_view()
     view = explain_refusal(live, refusal, pending_job(job), spec, user)
     view["line"] = line_view(live, pending_job(job))
+    view["reservation"] = reservation_view(job)
     if paused is not None:
         # Nothing that its owner could change lets it start before the pause ends.
         view |= {"sentence": plain_sentence(paused).as_json(), "changes": [], "estimate": None}
@@ -104,7 +107,7 @@ def explain_refusal(
     found = explain(live.state, refusal, job, live.policy.engine, jobs=live.pending, expected=expected_jobs())
     names = _names(live, found)
     return {
-        "sentence": _sentence(found, job.request, names).as_json(),
+        "sentence": _sentence(found, job.request, names, refusal.waits_for).as_json(),
         "funnel": [
             {"code": row.code.value, "label": label_of(row.code), "removed": row.removed, "left": row.left}
             for row in found.funnel
@@ -130,7 +133,11 @@ def _names(live: Live, found: Explanation) -> dict[int, str]:
     return {node: live.state.info(node).name for node in wanted}
 
 
-def _sentence(found: Explanation, request: Request, names: Mapping[int, str]) -> Sentence:
+def _sentence(
+    found: Explanation, request: Request, names: Mapping[int, str], waits_for: int | None = None
+) -> Sentence:
+    if found.code is None and waits_for is not None:
+        return reserved_sentence(waits_for)
     if found.code is None:
         return plain_sentence("fits-now")
     if found.cap is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from queues.models import Job
 from scheduling.engine.ordering import Precedence, ServiceOrder, in_service_order
 from scheduling.engine.types import EnginePolicy, PendingJob
 from scheduling.line_wording import FIRST, line_sentence
+from scheduling.models import Promise
 from scheduling.selectors.live import Live
 
 
@@ -23,6 +25,18 @@ def line_view(live: Live, job: PendingJob) -> dict[str, Any] | None:
     code = ServiceOrder(policy).what_parts(line[index - 1], line[index])
     theirs, mine = (_measure(one, code, policy) for one in (line[index - 1], line[index]))
     return {**place, "sentence": line_sentence(code, {**place, "theirs": theirs, "mine": mine}).as_json()}
+
+
+def reservation_view(job: Job) -> dict[str, Any] | None:
+    """The place that a job which waited long is promised; one query."""
+    promises = list(Promise.objects.filter(job=job).select_related("node").order_by("replica"))
+    if not promises:
+        return None
+    nodes = {promise.node_id: promise.node.name for promise in promises}
+    return {
+        "at": promises[0].starts_at,
+        "nodes": [{"id": node, "name": name} for node, name in nodes.items()],
+    }
 
 
 def _measure(job: PendingJob, code: Precedence, policy: EnginePolicy) -> int | None:

@@ -312,6 +312,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/job-arrays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The arrays that the caller may see, newest first. */
+        get: operations["job_arrays"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-arrays/{array_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One array. */
+        get: operations["job_array"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-arrays/{array_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description End all tasks of an array for good; harmless when they are over. */
+        post: operations["job_array_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs": {
         parameters: {
             query?: never;
@@ -1385,6 +1436,11 @@ export interface components {
             /** @default 22 */
             port: number;
         };
+        /** @description A job that must end first, and how. */
+        After: {
+            job: number;
+            ends: components["schemas"]["EndsEnum"];
+        };
         /** @description How many nodes run one version of the agent. */
         AgentVersion: {
             version: string;
@@ -1444,6 +1500,17 @@ export interface components {
         };
         /** @enum {string} */
         AlertRuleMetricEnum: "device-temperature-c" | "device-memory-percent" | "device-utilization-percent" | "device-power-percent" | "node-cpu-percent" | "node-memory-percent";
+        /** @description So many tasks, so many of them under way at most. */
+        ArraySpec: {
+            tasks: number;
+            at_once: number | null;
+        };
+        /** @description Which task of an array a job is; indexes begin at 0. */
+        ArrayTask: {
+            id: number;
+            index: number;
+            tasks: number;
+        };
         /** @description One placement of a job. */
         Attempt: {
             id: number;
@@ -1578,6 +1645,7 @@ export interface components {
             signal: (components["schemas"]["SignalEnum"] | components["schemas"]["NullEnum"]) | null;
             command: string[];
             timeout_s: number;
+            on_memory_pressure: boolean | null;
         };
         /** @description Which cluster this is. */
         Cluster: {
@@ -1602,6 +1670,19 @@ export interface components {
             starts_total: number;
             waits: components["schemas"]["NamedJob"][];
             waits_total: number;
+        };
+        /** @description How many tasks stand where. */
+        Counts: {
+            held: number;
+            pending: number;
+            starting: number;
+            running: number;
+            suspending: number;
+            suspended: number;
+            preempting: number;
+            succeeded: number;
+            failed: number;
+            cancelled: number;
         };
         /** @description One logical CPU and who holds it. Unknown is null. */
         Cpu: {
@@ -1841,6 +1922,8 @@ export interface components {
             refusal: components["schemas"]["Explain"] | null;
             spec: components["schemas"]["JobSpec"];
         };
+        /** @enum {string} */
+        EndsEnum: "ok" | "failed" | "any";
         /** @description A one-time token, shown once, with the command that uses it. */
         EnrolmentToken: {
             token: string;
@@ -1884,7 +1967,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        ExitClassEnum: "success" | "exit-code" | "signal" | "start-failed" | "time-limit" | "cancelled" | "node-lost" | "device-failed" | "drained" | "lost-process" | "requeued";
+        ExitClassEnum: "success" | "exit-code" | "signal" | "start-failed" | "time-limit" | "cancelled" | "node-lost" | "device-failed" | "drained" | "lost-process" | "dependency" | "deadline" | "requeued";
         /** @description Why a job waits, or why it went where it is. */
         Explain: {
             status: components["schemas"]["JobStatusEnum"];
@@ -1902,6 +1985,7 @@ export interface components {
             estimate: components["schemas"]["Estimate"] | null;
             cap: components["schemas"]["Cap"] | null;
             line: components["schemas"]["Line"] | null;
+            reservation: components["schemas"]["Reservation"] | null;
         };
         /** @description One field error of a problem. */
         FieldError: {
@@ -1990,6 +2074,28 @@ export interface components {
             devices: components["schemas"]["DevicePart"][];
             uid: number | null;
             reason: components["schemas"]["Sentence"] | null;
+            array: components["schemas"]["ArrayTask"] | null;
+        };
+        /** @description One array; `at_once` null: all its tasks may be under way at once. `over`: no task is live any more. */
+        JobArray: {
+            id: number;
+            name: string;
+            queue: string;
+            team: string;
+            owner: string;
+            tasks: number;
+            at_once: number | null;
+            /** Format: date-time */
+            submitted_at: string;
+            counts: components["schemas"]["Counts"];
+            over: boolean;
+        };
+        JobArrayPage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["JobArray"][];
         };
         /**
          * @description A job for which the plans differ; `job` is null for an added one. Where it goes, or why it waits. `start` is when
@@ -2030,6 +2136,8 @@ export interface components {
             owner?: string;
             /** @description Part of the name, or an id. */
             search?: string;
+            /** @description The tasks of this array; `none`: jobs that belong to none. */
+            array?: string;
         };
         /** @description A request in normal form; sent again it reads the same. */
         JobSpec: {
@@ -2057,6 +2165,14 @@ export interface components {
             mounts: string[];
             network: (components["schemas"]["NetworkEnum"] | components["schemas"]["NullEnum"]) | null;
             checkpoint: components["schemas"]["CheckpointSpec"] | null;
+            after: components["schemas"]["After"][];
+            array: components["schemas"]["ArraySpec"] | null;
+            retry_on: string[];
+            back_off_s: number;
+            on_hold: boolean;
+            /** Format: date-time */
+            latest_finish: string | null;
+            on_late: components["schemas"]["OnLateEnum"];
         };
         /** @enum {string} */
         JobStatusEnum: "held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled";
@@ -2379,6 +2495,8 @@ export interface components {
             memory_mib: number | null;
             distances: (number | null)[];
         };
+        /** @enum {string} */
+        OnLateEnum: "end" | "tell";
         /**
          * @description One plan in figures. Of a long line only the first jobs are considered; `exhausted`: those were all. `held` jobs
          *     wait for a pause and are not considered.
@@ -2708,6 +2826,12 @@ export interface components {
             problem: components["schemas"]["ProblemEnum"] | components["schemas"]["BlankEnum"];
             problem_text: string;
             problem_detail: string;
+        };
+        /** @description Where and when a job that has waited long should start; others run there until then only. */
+        Reservation: {
+            /** Format: date-time */
+            at: string;
+            nodes: components["schemas"]["NodeName"][];
         };
         /** @description What a job books, in normal form: memory in MiB. */
         Resources: {
@@ -3897,9 +4021,137 @@ export interface operations {
             };
         };
     };
+    job_arrays: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+                /** @description Only those with live tasks, or without. */
+                live?: boolean;
+                owner?: string;
+                queue?: string;
+                /** @description Part of the name. */
+                search?: string;
+                team?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobArrayPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_array: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                array_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobArray"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_array_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                array_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobArray"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     jobs: {
         parameters: {
             query?: {
+                /** @description The tasks of this array; `none`: jobs that belong to none. */
+                array?: string;
                 /** @description As found in `next` and `previous`. */
                 cursor?: string;
                 limit?: number;
@@ -4534,9 +4786,30 @@ export interface operations {
                         signal?: "USR1" | "USR2" | "HUP" | "INT" | null;
                         command?: string[];
                         timeout_s?: number;
+                        on_memory_pressure?: boolean | null;
                     } | null;
                     /** @enum {string|null} */
                     network?: "bridge" | "host" | "none" | null;
+                    /** @description Jobs that must end first. One that ends otherwise ends this one, too. */
+                    after?: {
+                        job: number;
+                        /** @enum {string} */
+                        ends?: "ok" | "failed" | "any";
+                    }[];
+                    array?: {
+                        tasks: number;
+                        at_once?: number | null;
+                    } | null;
+                    /** @description Endings that are tried again; none: what the job itself did wrong. */
+                    retry_on?: ("exit-code" | "signal" | "start-failed" | "time-limit")[];
+                    /** @description Seconds before the first retry, doubled with each. */
+                    back_off_s?: number;
+                    /** @description Wait until somebody releases it. */
+                    on_hold?: boolean;
+                    /** Format: date-time */
+                    latest_finish?: string | null;
+                    /** @enum {string} */
+                    on_late?: "end" | "tell";
                 };
             };
         };
@@ -7155,9 +7428,30 @@ export interface operations {
                                 signal?: "USR1" | "USR2" | "HUP" | "INT" | null;
                                 command?: string[];
                                 timeout_s?: number;
+                                on_memory_pressure?: boolean | null;
                             } | null;
                             /** @enum {string|null} */
                             network?: "bridge" | "host" | "none" | null;
+                            /** @description Jobs that must end first. One that ends otherwise ends this one, too. */
+                            after?: {
+                                job: number;
+                                /** @enum {string} */
+                                ends?: "ok" | "failed" | "any";
+                            }[];
+                            array?: {
+                                tasks: number;
+                                at_once?: number | null;
+                            } | null;
+                            /** @description Endings that are tried again; none: what the job itself did wrong. */
+                            retry_on?: ("exit-code" | "signal" | "start-failed" | "time-limit")[];
+                            /** @description Seconds before the first retry, doubled with each. */
+                            back_off_s?: number;
+                            /** @description Wait until somebody releases it. */
+                            on_hold?: boolean;
+                            /** Format: date-time */
+                            latest_finish?: string | null;
+                            /** @enum {string} */
+                            on_late?: "end" | "tell";
                         };
                     } | {
                         /** @enum {string} */

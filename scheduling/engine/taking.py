@@ -1,0 +1,48 @@
+"""From what a decision or a promise names to rows of a state, and to what of it is there to take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from scheduling.engine.allocation import Allocation
+from scheduling.engine.ledger import Ledger
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import UNKNOWN, Placed, Reservation, SliceChoice
+
+
+def allocation_of(state: ClusterState, placed: Placed | Reservation) -> Allocation:
+    """The rows of a place; KeyError where its node or a device of it is gone."""
+    node = state.index_of(placed.node)
+    first, last = int(state.offsets.device[node]), int(state.offsets.device[node + 1])
+    rows = {device: first + i for i, device in enumerate(state.device.id[first:last].tolist())}
+    first, last = int(state.offsets.cpu[node]), int(state.offsets.cpu[node + 1])
+    return Allocation(
+        node=node,
+        devices=np.array([rows[s.device] for s in placed.slices], dtype=np.int64),
+        memory_mib=np.array([s.memory_mib for s in placed.slices], dtype=np.int64),
+        compute_milli=np.array([s.compute_milli for s in placed.slices], dtype=np.int64),
+        cpus=first + np.flatnonzero(np.isin(state.cpu.cpu[first:last], placed.cpus)),
+        host_memory_mib=placed.host_memory_mib,
+        read_bandwidth_mib_s=placed.read_bandwidth_mib_s,
+    )
+
+
+def as_far_as_free(ledger: Ledger, wanted: Allocation) -> Allocation:
+    """What is there of it now."""
+    return replace(
+        wanted,
+        memory_mib=np.minimum(wanted.memory_mib, ledger.device.free[wanted.devices]),
+        compute_milli=np.minimum(wanted.compute_milli, ledger.device.compute_free[wanted.devices]),
+        cpus=wanted.cpus[ledger.cpu.free[wanted.cpus]],
+        host_memory_mib=min(wanted.host_memory_mib, int(ledger.node.host_free[wanted.node])),
+    )
+
+
+def model_of(state: ClusterState, slices: tuple[SliceChoice, ...]) -> int:
+    """The interned model of a placement, all slices of which are of one; UNKNOWN where nobody knows it or there are
+    none.
+    """
+    device = slices[0].device if slices else UNKNOWN
+    return int(max(state.device.model[state.device.id == device].tolist(), default=UNKNOWN))

@@ -1,0 +1,111 @@
+"""The live placements as the engine sees them when it promises places or looks for victims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F
+
+from controlplane.base import clock
+from scheduling.engine.types import Running, SliceChoice
+from scheduling.estimates import usual_run_times
+from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
+
+# Reading all placements costs about as much as reading all nodes.
+READ_EVERY = timedelta(seconds=10)
+LEAST_GUESS = timedelta(minutes=10)
+OF_THE_JOB = {
+    "team": F("job__team_id"),
+    "queue": F("job__queue_id"),
+    "owner": F("job__owner_id"),
+    "name": F("job__name"),
+    "priority": F("job__priority"),
+    "time_limit_s": F("job__spec__time_limit_s"),
+}
+COLUMNS = (
+    "id",
+    "job_id",
+    "attempt",
+    "node_id",
+    "phase",
+    "assigned_at",
+    "running_at",
+    "cpus",
+    "host_memory_mib",
+    "read_bandwidth_mib_s",
+    "borrowed",
+    *OF_THE_JOB,
+)
+Row = dict[str, Any]
+
+
+@dataclass
+class RunningCache:
+    """What was read last in this process."""
+
+    rows: tuple[Running, ...] = ()
+    read_at: datetime | None = field(default=None)
+
+    def load(self) -> tuple[Running, ...]:
+        """All live placements, read again every READ_EVERY."""
+        now = clock.now()
+        if self.read_at is None or not timedelta() <= now - self.read_at < READ_EVERY:
+            self.rows, self.read_at = load_running(), now
+        return self.rows
+
+
+def load_running() -> tuple[Running, ...]:
+    """All live placements in the order of their ids; three queries."""
+    live = Placement.objects.filter(phase__in=LIVE_PHASES).order_by("pk")
+    rows = list(live.annotate(**OF_THE_JOB).values(*COLUMNS))
+    slices: dict[int, list[SliceChoice]] = {}
+    parts = Slice.objects.order_by("pk").values_list(
+        "placement_id", "device_id", "memory_mib", "compute_milli"
+    )
+    for placement, *part in parts:
+        slices.setdefault(placement, []).append(SliceChoice(*part))
+    unlimited = {kind_of(row) for row in rows if row["time_limit_s"] is None}
+    usual = usual_run_times(unlimited) if unlimited else {}
+    now = clock.now()
+    return tuple(_running(row, tuple(slices.get(row["id"], ())), usual, now) for row in rows)
+
+
+def kind_of(row: Row) -> tuple[int, int, str]:
+    """Jobs of one kind usually run as long."""
+    return row["team"], row["queue"], row["name"]
+
+
+def _running(
+    row: Row, slices: tuple[SliceChoice, ...], usual: Mapping[tuple[int, int, str], timedelta], now: datetime
+) -> Running:
+    return Running(
+        job=row["job_id"],
+        attempt=row["attempt"],
+        node=row["node_id"],
+        queue=row["queue"],
+        team=row["team"],
+        owner=row["owner"],
+        slices=slices,
+        cpus=tuple(row["cpus"]),
+        host_memory_mib=row["host_memory_mib"],
+        read_bandwidth_mib_s=row["read_bandwidth_mib_s"],
+        ends_at_ms=clock.to_ms(expected_end(row, usual.get(kind_of(row)), now)),
+        priority=row["priority"],
+        started=row["phase"] not in (Phase.ASSIGNED, Phase.PREPARING),
+        borrowed=row["borrowed"],
+    )
+
+
+def expected_end(row: Row, usually: timedelta | None, now: datetime) -> datetime:
+    """The end by its time limit, else by how long such jobs run; one that runs longer than they do, or of which nobody
+    knows, is taken to run as long again as it did.
+    """
+    started = row["running_at"] or row["assigned_at"]
+    if row["time_limit_s"] is not None:
+        return started + timedelta(seconds=row["time_limit_s"])
+    if usually is not None and started + usually > now:
+        return started + usually
+    return now + max(LEAST_GUESS, now - started)

@@ -1,0 +1,102 @@
+"""Places promised to jobs that waited long: live in the cycle, kept between cycles, shown to owners."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from controlplane.base import clock
+from queues.models import Job, JobStatus
+from scheduling.cycle import Worker
+from scheduling.models import Placement, Promise, ShapeReason
+from scheduling.selectors.explanations import explain_job
+from tests.scheduling import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def user():
+    make.make_queues()
+    return make.make_user(team=make.make_team())
+
+
+@pytest.fixture
+def node():
+    """Four devices."""
+    found = make.make_node(cores=16)
+    for index in range(4):
+        make.make_device(found, index=index)
+    return found
+
+
+def waiting(user, devices: int, *, minutes: int = 0, **changes) -> Job:
+    job = make.make_job(user, resources={"devices": devices}, **changes)
+    Job.objects.filter(pk=job.pk).update(submitted_at=clock.now() - timedelta(minutes=minutes))
+    return job
+
+
+def statuses(*jobs: Job) -> list[str]:
+    return [Job.objects.get(pk=job.pk).status for job in jobs]
+
+
+def test_small_jobs_behind_a_large_one_that_waited_long_run_only_until_it_starts(user, node):
+    first = waiting(user, 2, time_limit_s=3600)
+    make.run_cycle()
+    large = waiting(user, 4, minutes=20)
+    short = waiting(user, 1, time_limit_s=600)
+    long = waiting(user, 1, time_limit_s=7200)
+    make.run_cycle()
+    assert statuses(first, large, short, long) == ["starting", "pending", "starting", "pending"]
+    promise = Promise.objects.get()
+    assert (promise.job, promise.node) == (large, node)
+    assert abs(promise.starts_at - clock.now() - timedelta(hours=1)) < timedelta(minutes=1)
+
+    told = explain_job(Job.objects.get(pk=large.pk), user)
+    assert told["reservation"]["nodes"] == [{"id": node.pk, "name": node.name}]
+    assert ShapeReason.objects.get(shape=long.shape).code == "reserved"
+    told = explain_job(Job.objects.get(pk=long.pk), user)
+    assert told["sentence"]["code"] == "reserved"
+    assert told["sentence"]["text"].startswith(f"Waits for the reservation of job {large.pk},")
+
+
+def test_another_process_keeps_the_promise(user, node):
+    waiting(user, 2, time_limit_s=3600)
+    make.run_cycle()
+    waiting(user, 4, minutes=20)
+    make.run_cycle()
+    before = list(Promise.objects.values_list("pk", "place"))
+    make.run_cycle(Worker())
+    assert list(Promise.objects.values_list("pk", "place")) == before
+
+
+def test_the_promise_ends_with_its_job(user, node):
+    waiting(user, 2, time_limit_s=3600)
+    make.run_cycle()
+    large, small = waiting(user, 4, minutes=20), waiting(user, 1)
+    make.run_cycle()
+    assert Promise.objects.count() == 1 and statuses(small) == ["pending"]
+    Job.objects.filter(pk=large.pk).update(status=JobStatus.CANCELLED, finished_at=clock.now())
+    make.run_cycle()
+    assert statuses(small) == ["starting"] and not Promise.objects.exists()
+
+
+def test_what_nobody_knows_the_end_of_is_taken_to_run_as_long_again(user, node):
+    running = waiting(user, 2)
+    make.run_cycle()
+    Placement.objects.filter(job=running).update(assigned_at=clock.now() - timedelta(hours=3))
+    waiting(user, 4, minutes=20)
+    make.run_cycle(Worker())
+    starts_in = Promise.objects.get().starts_at - clock.now()
+    assert abs(starts_in - timedelta(hours=3)) < timedelta(minutes=1)
+
+
+def test_batches_of_one_cycle_keep_the_promise(user, node, monkeypatch):
+    monkeypatch.setattr("scheduling.cycle.BATCH", 1)
+    waiting(user, 2, time_limit_s=3600)
+    make.run_cycle()
+    waiting(user, 4, minutes=20)
+    long, short = waiting(user, 1), waiting(user, 1, time_limit_s=60)
+    make.run_cycle()
+    assert statuses(long, short) == ["pending", "starting"]
