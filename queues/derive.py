@@ -37,6 +37,9 @@ class Gate(StrEnum):
     """What keeps a job from waiting for a place."""
 
     PERSON = "person"
+    DEPENDENCY = "dependency"
+    BACK_OFF = "back-off"
+    SLOT = "slot"
 
 
 class Next(StrEnum):
@@ -64,6 +67,8 @@ class Budget(StrEnum):
 # What the job itself did wrong is tried again as often as its owner allows; what befell it is tried again on
 # the house, within a bound.
 OWN_FAULTS = frozenset({Ending.EXIT_CODE, Ending.SIGNAL, Ending.START_FAILED})
+# What an owner may have tried again; a time limit only when asked for: more time would not come from it.
+RETRIED = OWN_FAULTS | {Ending.TIME_LIMIT}
 MISHAPS = frozenset({Ending.LOST_PROCESS, Ending.NODE_LOST, Ending.DEVICE_FAILED, Ending.DRAINED})
 MOST_REQUEUES = 5
 
@@ -71,7 +76,7 @@ MOST_REQUEUES = 5
 @dataclass(frozen=True)
 class Situation:
     """All that a job's status depends on. `ending` is set when the stage is ENDED or LOST; `gate` keeps a job without
-    an attempt under way from getting one.
+    an attempt under way from getting one; only `retried` endings are tried again, at once unless the job `backs_off`.
     """
 
     stage: Stage
@@ -81,6 +86,8 @@ class Situation:
     requeues_left: int = 0
     suspend_wanted: bool = False
     gate: Gate | None = None
+    retried: frozenset[Ending] = OWN_FAULTS
+    backs_off: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,8 +113,7 @@ def derive(now: Situation) -> Derived:
         return Derived(Next.STARTING, "placed")
     if now.stage is Stage.RUNNING:
         return Derived(Next.RUNNING, "started")
-    ended = _after_end(now)
-    return replace(ended, status=Next.HELD) if ended.status is Next.PENDING and now.gate else ended
+    return _after_end(now)
 
 
 def held_code(gate: Gate) -> str:
@@ -124,7 +130,8 @@ def _suspended(now: Situation) -> Derived:
     ended = _after_end(now)
     if now.stage is Stage.LOST or now.ending in MISHAPS:
         return Derived(Next.SUSPENDED, "suspended", Budget.NOTHING)
-    return ended if ended.status is not Next.PENDING else replace(ended, status=Next.SUSPENDED)
+    again = ended.status in (Next.PENDING, Next.HELD)
+    return replace(ended, status=Next.SUSPENDED) if again else ended
 
 
 def _after_end(now: Situation) -> Derived:
@@ -133,8 +140,8 @@ def _after_end(now: Situation) -> Derived:
         return Derived(Next.SUCCEEDED, ending.value)
     if ending is Ending.REQUEUED:
         return Derived(Next.PENDING, ending.value, Budget.NOTHING)
-    if ending in OWN_FAULTS and now.retries_left > 0:
-        return Derived(Next.PENDING, ending.value, Budget.RETRIES)
+    if ending in now.retried & RETRIED and now.retries_left > 0:
+        return Derived(Next.HELD if now.backs_off else Next.PENDING, ending.value, Budget.RETRIES)
     if ending in MISHAPS and now.requeues_left > 0:
         return Derived(Next.PENDING, ending.value, Budget.REQUEUES)
     return Derived(Next.FAILED, ending.value)

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, QuerySet
 
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
-from queues.derive import Budget, Derived, Ending, Next, Situation, Stage, derive
+from queues.conditions import LONGEST_BACK_OFF_S
+from queues.derive import OWN_FAULTS, Budget, Derived, Ending, Gate, Next, Situation, Stage, derive
 from queues.models import FINAL_STATUSES, WAITING_STATUSES, ExitClass, Intent, Job, JobEvent, JobStatus
 from queues.shape import Avoidance, shape_key
 from queues.spec import decode_spec
@@ -24,6 +25,15 @@ from queues.spec import decode_spec
 MOST_PREVIOUS_NODES = 8
 SHAPED = ("priority", "previous_nodes", "excluded_devices")
 BUDGETS = {Budget.RETRIES: "retries_left", Budget.REQUEUES: "requeues_left"}
+
+
+CANCEL_WAITING = """
+UPDATE queues_job SET status = 'cancelled', intent = 'cancel', exit_class = 'cancelled', finished_at = %(now)s,
+    held_ms = held_ms + coalesce(greatest(0, extract(epoch FROM %(now)s - held_since) * 1000)::bigint, 0),
+    pending_ms = pending_ms + coalesce(greatest(0, extract(epoch FROM %(now)s - pending_since) * 1000)::bigint, 0),
+    held_for = '', held_since = NULL, pending_since = NULL
+WHERE id = ANY(%(ids)s)
+"""
 
 
 @dataclass(frozen=True)
@@ -81,10 +91,17 @@ def record_submission(job: Job, *, actor: str) -> None:
     _tell(job, wake=True)
 
 
+def begin_held(job: Job, gate: Gate) -> None:
+    """Let a job that is not stored yet begin as held."""
+    job.status, job.pending_since = JobStatus.HELD, None
+    job.held_for, job.held_since = gate.value, job.submitted_at
+
+
 def follow(job: Job, progress: Progress) -> bool:
     """Bring the job's status in line with the progress of its present attempt; False when that changes nothing."""
     if is_final(job) or progress.attempt != job.attempt:
         return False
+    spec = decode_spec(job.spec)
     derived = derive(
         Situation(
             stage=progress.stage,
@@ -93,6 +110,8 @@ def follow(job: Job, progress: Progress) -> bool:
             ending=progress.exit.ending if progress.exit else None,
             retries_left=job.retries_left,
             requeues_left=job.requeues_left,
+            retried=frozenset(map(Ending, spec.retry_on)) or OWN_FAULTS,
+            backs_off=spec.back_off_s > 0,
         )
     )
     if derived.status.value == job.status:
@@ -118,6 +137,47 @@ def cancel(job: Job, *, actor: str) -> bool:
         **waited(job, now),
     }
     return move(job, Next.CANCELLED, changes, Cause("cancelled", now, actor=actor))
+
+
+def fail(job: Job, why: ExitClass, details: Mapping[str, Any]) -> bool:
+    """End the job for good by what was agreed of it: a dependency that can no longer be met, or its deadline. What it
+    booked stays booked until its node confirms. False when it was final already.
+    """
+    if is_final(job):
+        return False
+    now = clock.now()
+    changes = {**_final_changes(now), "exit_class": why, **waited(job, now)}
+    return move(job, Next.FAILED, changes, Cause(why.value, now, details))
+
+
+def cancel_waiting(jobs: QuerySet[Job], *, actor: str) -> int:
+    """End all of these jobs that wait, in a few statements however many they are; how many."""
+    with transaction.atomic():
+        rows = jobs.filter(status__in=WAITING_STATUSES).select_for_update(no_key=True).order_by("pk")
+        found = list(rows.values_list("pk", "attempt", "status"))
+        now = clock.now()
+        with connection.cursor() as cursor:
+            cursor.execute(CANCEL_WAITING, {"now": now, "ids": [pk for pk, _attempt, _status in found]})
+        JobEvent.objects.bulk_create(
+            (
+                JobEvent(
+                    job_id=pk,
+                    at=now,
+                    attempt=attempt,
+                    from_status=status,
+                    to_status=JobStatus.CANCELLED,
+                    code="cancelled",
+                    actor=actor,
+                )
+                for pk, attempt, status in found
+            ),
+            batch_size=2000,
+        )
+        if found:
+            after_commit(Topic.HINT, ("jobs",))
+            after_commit(Topic.HINT, ("queues",))
+            after_commit(Topic.CYCLE_WAKE)
+        return len(found)
 
 
 def suspend(job: Job, *, actor: str) -> bool:
@@ -204,6 +264,7 @@ def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
         **({budget: F(budget) - 1} if budget else {}),
         "attempt": job.attempt + 1,
         "pending_since": now if derived.status is Next.PENDING else None,
+        **(_backing_off(job, now) if derived.status is Next.HELD else {}),
         "started_at": None,
         "image_pull_ms": F("image_pull_ms") + progress.image_pull_ms,
         "start_ms": F("start_ms") + progress.start_ms,
@@ -212,6 +273,17 @@ def _requeue(job: Job, progress: Progress, derived: Derived) -> bool:
         "shape": shape_of(job, previous_nodes=previous, excluded_devices=excluded),
     }
     return move(job, derived.status, changes, Cause(derived.code, now, _details(progress)))
+
+
+def _backing_off(job: Job, now: datetime) -> dict[str, Any]:
+    """Held until a time that doubles with each retry, up to a bound."""
+    spec = decode_spec(job.spec)
+    back_off_s = min(spec.back_off_s << max(0, spec.max_retries - job.retries_left), LONGEST_BACK_OFF_S)
+    return {
+        "held_for": Gate.BACK_OFF.value,
+        "held_since": now,
+        "not_before": now + timedelta(seconds=back_off_s),
+    }
 
 
 def shape_of(job: Job, **changes: Any) -> str:

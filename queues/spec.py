@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from controlplane.base.problems import Fault
+from queues.conditions import After, ArraySpec, LateAction, read_conditions
 from queues.fields import LINE_CHARACTERS, FieldError, Fields, text_fault
 
 WHOLE_MILLI = 1000
@@ -142,6 +143,9 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     name: str
+
+    `retry_on` are the endings that are tried again (none: what the job itself did wrong), each after `back_off_s`
+    doubled with every retry. `latest_finish` is a moment in UTC.
     queue: str
     command: list[str]
     resources: Resources
@@ -164,6 +168,13 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 # Not frozen: whoever re-raises an exception writes its traceback.
+    after: list[After] = []
+    array: ArraySpec | None = None
+    retry_on: list[str] = []
+    back_off_s: int = 0
+    on_hold: bool = False
+    latest_finish: str | None = None
+    on_late: LateAction = LateAction.END
 @dataclass(eq=False)
 class SpecFaults(Exception):
     """A request that cannot become a job, with every fault found."""
@@ -220,6 +231,7 @@ def read_spec(raw: object, rules: SpecRules) -> JobSpec:
     )
     _check_size(top, spec)
     top.refuse_unknown()
+        **read_conditions(top),
     if errors:
         raise SpecFaults(tuple(errors))
     return spec

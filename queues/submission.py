@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import datetime
 
 import msgspec
 from django.db import transaction
@@ -17,8 +18,11 @@ from controlplane.base import clock
 from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
 from queues import lifecycle
+from queues.arrays import add_tasks, make_array
+from queues.derive import Gate
 from queues.fields import FieldError
-from queues.models import IdempotencyKey, Job, JobStatus, Queue
+from queues.gates import MET_BY
+from queues.models import FINAL_STATUSES, Dependency, IdempotencyKey, Job, JobStatus, Queue
 from queues.rules import spec_rules
 from queues.shape import shape_key
 from queues.spec import JobSpec, SpecFaults, encode_spec, read_spec
@@ -64,7 +68,27 @@ def accept(submission: Submission) -> Accepted:
     queue = Queue.objects.filter(name=spec.queue, closed=False).first()
     if queue is None:
         raise _refused(FieldError("queue", "queue-closed"))
+    _check_conditions(submission.user, spec)
     return Accepted(msgspec.structs.replace(spec, team=team.slug), team, queue)
+
+
+def _check_conditions(user: User, spec: JobSpec) -> None:
+    """Problem 400 for jobs to wait for that are not there or ended otherwise already, and for a finish that is over."""
+    faults = []
+    if spec.latest_finish is not None and datetime.fromisoformat(spec.latest_finish) <= clock.now():
+        faults.append(FieldError("latest_finish", "in-the-past"))
+    ids = [after.job for after in spec.after]
+    statuses = (
+        dict(visible_to(user, Job.objects.filter(pk__in=ids)).values_list("pk", "status")) if ids else {}
+    )
+    for after in spec.after:
+        status = statuses.get(after.job)
+        if status is None:
+            faults.append(FieldError("after", "no-such-job", {"job": after.job}))
+        elif status in FINAL_STATUSES and status not in MET_BY[after.ends]:
+            faults.append(FieldError("after", "never-met", {"job": after.job}))
+    if faults:
+        raise _refused(*faults)
 
 
 def submit(submission: Submission) -> Submitted:
@@ -97,13 +121,27 @@ def unsaved_job(accepted: Accepted, owner: User) -> Job:
         retries_left=spec.max_retries,
         submitted_at=now,
         pending_since=now,
+        on_hold=spec.on_hold,
+        latest_finish=None if spec.latest_finish is None else datetime.fromisoformat(spec.latest_finish),
     )
 
 
 def _create(accepted: Accepted, owner: User) -> Job:
-    job = unsaved_job(accepted, owner)
+    """The job, or the first of the array."""
+    spec, job = accepted.spec, unsaved_job(accepted, owner)
+    array = (
+        None if spec.array is None else make_array(job, tasks=spec.array.tasks, at_once=spec.array.at_once)
+    )
+    if spec.on_hold or spec.after:
+        # What it waits for may be over already: the first look at the gates finds that.
+        lifecycle.begin_held(job, Gate.PERSON if spec.on_hold else Gate.DEPENDENCY)
     job.save(force_insert=True)
+    Dependency.objects.bulk_create(
+        Dependency(job=job, on_id=after.job, ends=after.ends) for after in spec.after
+    )
     lifecycle.record_submission(job, actor=owner.username)
+    if array is not None:
+        add_tasks(job, array, actor=owner.username)
     return job
 
 

@@ -20,7 +20,13 @@ from queues.models import WAITING_STATUSES, Intent, Job, JobStatus
 
 def gate_of(job: Job) -> Gate | None:
     """The first gate that is closed for a job; None when it may have a place."""
-    return Gate.PERSON if job.on_hold else None
+    if job.on_hold:
+        return Gate.PERSON
+    if job.dependencies.filter(met_at=None).exists():
+        return Gate.DEPENDENCY
+    if job.not_before is not None and job.not_before > clock.now():
+        return Gate.BACK_OFF
+    return None if job.has_slot else Gate.SLOT
 
 
 def settle(job: Job, *, actor: str = "", code: str | None = None, **changes: Any) -> bool:

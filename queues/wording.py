@@ -60,6 +60,12 @@ FAULTS: Mapping[str, str | Promise] = {
     "too-many-jobs": _("Must add at most %(limit)s jobs in all."),
     "too-many-nodes": _("Must add at most %(limit)s nodes in all."),
     "queue-closed": _("This queue is closed: the policy no longer has it."),
+    "not-a-moment": _(
+        "Is no moment. Write date, time and offset from UTC, for example 2026-12-31T08:00:00+08:00."
+    ),
+    "in-the-past": _("This moment is over."),
+    "no-such-job": _("There is no job %(job)s, or you may not see it."),
+    "never-met": _("Job %(job)s is over already, and ended otherwise."),
     "bad-key": _("Must be 1 to 200 printable ASCII characters."),
 }
 

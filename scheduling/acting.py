@@ -14,7 +14,8 @@ from controlplane.accounts.audit import Who
 from controlplane.accounts.models import User
 from controlplane.accounts.permissions import Action, require
 from controlplane.base.problems import Problem
-from queues.models import Job
+from queues import lifecycle
+from queues.models import LIVE_STATUSES, Job, JobArray
 from scheduling.operations import (
     cancel_job,
     hold_job,
@@ -82,6 +83,15 @@ def act(who: Who, user: User, job: Job, wish: Wish) -> bool:
 def act_on_all(who: Who, user: User, jobs: Sequence[Job], wish: Wish) -> list[Outcome]:
     """The same to many, in the order given: one that is refused keeps none of the others."""
     return [_outcome(who, user, job, wish) for job in jobs]
+
+
+def cancel_array(who: Who, array: JobArray, *, actor: str) -> int:
+    """End all tasks of an array; how many. Those that wait go at once, those that have a place one by one."""
+    with transaction.atomic():
+        ended = lifecycle.cancel_waiting(array.jobs.all(), actor=actor)
+        audit.record(who, "job-array-cancel", target=array, details={"waiting": ended})
+    live = array.jobs.filter(status__in=LIVE_STATUSES).order_by("pk").values_list("pk", flat=True)
+    return ended + sum(cancel_job(number, actor=actor) for number in list(live))
 
 
 def _outcome(who: Who, user: User, job: Job, wish: Wish) -> Outcome:

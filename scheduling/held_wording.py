@@ -2,22 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from controlplane.base import clock
+from queues.conditions import AfterEnd
 from queues.derive import Gate, held_code
-from queues.models import Job
+from queues.models import LIVE_STATUSES, Dependency, Job
+from queues.spec import decode_spec
 from scheduling.wording import Sentence, Text
 
-SENTENCES: Mapping[Gate, Text] = {
-    Gate.PERSON: _("It is held until somebody releases it."),
+PERSON = _("It is held until somebody releases it.")
+BACK_OFF = _("It failed and is tried again in %(seconds)s s.")
+SLOT = _("It is task %(index)s of its array, of which %(at_once)s are under way at once.")
+AFTER: Mapping[AfterEnd, Text] = {
+    AfterEnd.OK: _("It waits for job %(job)s to end well."),
+    AfterEnd.FAILED: _("It waits for job %(job)s to fail."),
+    AfterEnd.ANY: _("It waits for job %(job)s to end."),
 }
+MORE = _("So it does for %(more)s more.")
 
 
-def held_sentence(job: Job) -> Sentence:
-    """Why a held job does not wait for a place."""
+def open_dependencies(jobs: Iterable[Job]) -> Mapping[int, list[Dependency]]:
+    """What held jobs still wait for, by job; one query, none where no job waits for another."""
+    held = [job.pk for job in jobs if job.held_for == Gate.DEPENDENCY]
+    found: dict[int, list[Dependency]] = {}
+    if held:
+        rows = Dependency.objects.filter(job__in=held, met_at=None).select_related("on").order_by("on_id")
+        for row in rows:
+            found.setdefault(row.job_id, []).append(row)
+    return found
+
+
+def held_sentence(job: Job, unmet: Mapping[int, list[Dependency]]) -> Sentence:
+    """Why a held job does not wait for a place; `unmet` are its open dependencies, by job."""
     gate = Gate(job.held_for)
-    params: dict[str, Any] = {}
-    return Sentence(held_code(gate), str(SENTENCES[gate]) % params, params)
+    code, params = held_code(gate), _params(job, gate, unmet.get(job.pk, []))
+    if gate is Gate.DEPENDENCY:
+        text = str(AFTER[AfterEnd(params["ends"])]) % params
+        return Sentence(code, f"{text} {MORE % params}" if params["more"] else text, params)
+    template = {Gate.PERSON: PERSON, Gate.BACK_OFF: BACK_OFF, Gate.SLOT: SLOT}[gate]
+    return Sentence(code, str(template) % params, params)
+
+
+def _params(job: Job, gate: Gate, unmet: list[Dependency]) -> dict[str, Any]:
+    if gate is Gate.BACK_OFF and job.not_before is not None:
+        left_ms = clock.to_ms(job.not_before) - clock.now_ms()
+        return {"seconds": max(0, -(-left_ms // 1000)), "until": job.not_before.isoformat()}
+    if gate is Gate.SLOT:
+        array = decode_spec(job.spec).array
+        return {"index": job.array_index, "at_once": None if array is None else array.at_once}
+    if gate is Gate.DEPENDENCY:
+        return _first_dependency(unmet)
+    return {}
+
+
+def _first_dependency(unmet: list[Dependency]) -> dict[str, Any]:
+    """The one that is waited for, live ones first, and how many there are besides."""
+    live = [one for one in unmet if one.on.status in LIVE_STATUSES] or unmet
+    if not live:
+        return {"job": None, "ends": AfterEnd.ANY.value, "more": 0}
+    return {"job": live[0].on_id, "ends": live[0].ends, "more": len(live) - 1}

@@ -119,13 +119,18 @@ def cancel_job(job_id: int, *, actor: str) -> bool:
         job = lifecycle.lock_jobs([job_id])[job_id]
         if not lifecycle.cancel(job, actor=actor):
             return False
-        live = Placement.objects.filter(job_id=job_id, phase__in=LIVE_PHASES).select_for_update(no_key=True)
-        placements = list(live.order_by("pk"))
-        now = clock.now()
-        for placement in placements:
-            Placement.objects.filter(pk=placement.pk).update(
-                stop_reason="cancelled", stopping_at=placement.stopping_at or now
-            )
-        bump_epoch({placement.node_id for placement in placements})
-        after_commit(Topic.CYCLE_WAKE)
+        stop_placements(job_id, "cancelled")
         return True
+
+
+def stop_placements(job_id: int, reason: str) -> None:
+    """Have the nodes of a job that is over stop it; inside the transaction that ended it, with its row locked."""
+    live = Placement.objects.filter(job_id=job_id, phase__in=LIVE_PHASES).select_for_update(no_key=True)
+    placements = list(live.order_by("pk"))
+    now = clock.now()
+    for placement in placements:
+        Placement.objects.filter(pk=placement.pk).update(
+            stop_reason=reason, stopping_at=placement.stopping_at or now
+        )
+    bump_epoch({placement.node_id for placement in placements})
+    after_commit(Topic.CYCLE_WAKE)

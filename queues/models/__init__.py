@@ -1,9 +1,11 @@
 """Who asks for what: queues, jobs, their events, and idempotency keys."""
 
+from queues.models.array import JobArray
 from queues.models.job import (
     FINAL_STATUSES,
     LIVE_STATUSES,
     WAITING_STATUSES,
+    Dependency,
     ExitClass,
     Intent,
     Job,
@@ -18,10 +20,12 @@ __all__ = [
     "FINAL_STATUSES",
     "LIVE_STATUSES",
     "WAITING_STATUSES",
+    "Dependency",
     "ExitClass",
     "IdempotencyKey",
     "Intent",
     "Job",
+    "JobArray",
     "JobEvent",
     "JobStatus",
     "MemberShare",

@@ -8,7 +8,9 @@ from django.db.models import Q
 
 from controlplane.accounts.models import Team
 from controlplane.base import clock
+from queues.conditions import AfterEnd
 from queues.derive import MOST_REQUEUES
+from queues.models.array import JobArray
 from queues.models.queue import Queue
 
 
@@ -54,6 +56,8 @@ class ExitClass(models.TextChoices):
     DEVICE_FAILED = "device-failed"
     DRAINED = "drained"
     LOST_PROCESS = "lost-process"
+    DEPENDENCY = "dependency"
+    DEADLINE = "deadline"
     REQUEUED = "requeued"
 
 
@@ -67,6 +71,7 @@ class Job(models.Model):
     is rewritten with them. `priority` begins as in the spec and may be changed.
 
     `held_for` is the gate (queues.derive.Gate) that keeps a held job, `on_hold` the wish of a person that it be kept.
+    `not_before` ends a back-off. A task of an array has its index, and a slot when it is its turn.
     """
 
     name = models.CharField(max_length=200)
@@ -86,6 +91,13 @@ class Job(models.Model):
     previous_nodes = models.JSONField(default=list)
     submitted_at = models.DateTimeField(default=clock.now)
     pending_since = models.DateTimeField(null=True)
+    not_before = models.DateTimeField(null=True)
+    latest_finish = models.DateTimeField(null=True)
+    array = models.ForeignKey(
+        JobArray, null=True, on_delete=models.PROTECT, related_name="jobs", db_index=False
+    )
+    array_index = models.PositiveIntegerField(null=True)
+    has_slot = models.BooleanField(default=True)
     on_hold = models.BooleanField(default=False)
     held_for = models.CharField(max_length=10, blank=True, default="")
     held_since = models.DateTimeField(null=True)
@@ -127,7 +139,29 @@ class Job(models.Model):
                 condition=Q(status=JobStatus.SUCCEEDED),
                 name="job_run_times",
             ),
+            models.Index(
+                fields=["array", "array_index"], condition=Q(array__isnull=False), name="job_of_array"
+            ),
+            models.Index(
+                fields=["latest_finish"],
+                condition=Q(latest_finish__isnull=False, status__in=LIVE_STATUSES),
+                name="job_due",
+            ),
+            models.Index(fields=["not_before"], condition=Q(held_for="back-off"), name="job_backing_off"),
         ]
+
+
+class Dependency(models.Model):
+    """A job that may start only when another has ended in a certain way; `met_at` once it has."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="dependencies")
+    on = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="dependants")
+    ends = models.CharField(max_length=6, choices=[(end.value, end.value) for end in AfterEnd])
+    met_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "on"], name="dependency_once")]
+        indexes = [models.Index(fields=["on"], condition=Q(met_at=None), name="dependency_open")]
 
 
 class JobEvent(models.Model):

@@ -21,6 +21,8 @@ from controlplane.base.api import (
     read_query,
 )
 from controlplane.base.problems import Fault, invalid, not_found
+from controlplane.base.strict import whole_number
+from queues.conditions import LARGEST_ID
 from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, submit
 from scheduling.api.requests import JOB_REQUEST
@@ -47,6 +49,15 @@ class JobQuerySerializer(StrictSerializer):
     team = serializers.CharField(max_length=50, required=False)
     owner = serializers.CharField(max_length=150, required=False)
     search = serializers.CharField(max_length=200, required=False, help_text="Part of the name, or an id.")
+    array = serializers.CharField(
+        max_length=20, required=False, help_text="The tasks of this array; `none`: jobs that belong to none."
+    )
+
+    def validate_array(self, text: str) -> int | None:
+        """An id, or None for jobs of no array."""
+        if text == "none":
+            return None
+        return whole_number("array", text, low=1, high=LARGEST_ID)
 
 
 class JobsView(APIView):
@@ -74,6 +85,8 @@ def filtered(jobs: QuerySet[Job], query: dict[str, Any]) -> QuerySet[Job]:
     for name, column in (("queue", "queue__name"), ("team", "team__slug"), ("owner", "owner__username")):
         if name in query:
             jobs = jobs.filter(**{column: query[name]})
+    if "array" in query:
+        jobs = jobs.filter(array=query["array"])
     text = query.get("search", "")
     if text:
         by_id = Q(pk=int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else Q()

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from queues.conditions import LONGEST_BACK_OFF_S, MOST_DEPENDENCIES, MOST_TASKS, AfterEnd, LateAction
+from queues.derive import RETRIED
 from queues.spec import (
     LONGEST_CHECKPOINT_S,
     MOST_CORES,
@@ -79,6 +81,44 @@ JOB_REQUEST: dict[str, Any] = {
         },
         "network": {"type": "string", "enum": [*map(str, Network)], "nullable": True},
     },
+        "after": {
+            "type": "array",
+            "maxItems": MOST_DEPENDENCIES,
+            "description": "Jobs that must end first. One that ends otherwise ends this one, too.",
+            "items": {
+                "type": "object",
+                "required": ["job"],
+                "additionalProperties": False,
+                "properties": {
+                    "job": {"type": "integer", "minimum": 1},
+                    "ends": {"type": "string", "enum": [*map(str, AfterEnd)]},
+                },
+            },
+        },
+        "array": {
+            "type": "object",
+            "nullable": True,
+            "required": ["tasks"],
+            "additionalProperties": False,
+            "properties": {
+                "tasks": {"type": "integer", "minimum": 1, "maximum": MOST_TASKS},
+                "at_once": {"type": "integer", "minimum": 1, "maximum": MOST_TASKS, "nullable": True},
+            },
+        },
+        "retry_on": {
+            "type": "array",
+            "description": "Endings that are tried again; none: what the job itself did wrong.",
+            "items": {"type": "string", "enum": sorted(RETRIED)},
+        },
+        "back_off_s": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": LONGEST_BACK_OFF_S,
+            "description": "Seconds before the first retry, doubled with each.",
+        },
+        "on_hold": {"type": "boolean", "description": "Wait until somebody releases it."},
+        "latest_finish": {"type": "string", "format": "date-time", "nullable": True},
+        "on_late": {"type": "string", "enum": [*map(str, LateAction)]},
 }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from queues.conditions import AfterEnd, LateAction
 from queues.models import ExitClass, Intent, JobStatus
 from scheduling.engine.types import CapKind
 from scheduling.estimates import Basis
@@ -66,6 +67,21 @@ class CheckpointSpecSerializer(serializers.Serializer):
     signal = serializers.ChoiceField(choices=["USR1", "USR2", "HUP", "INT"], allow_null=True)
     command = serializers.ListField(child=serializers.CharField())
     timeout_s = serializers.IntegerField()
+    on_memory_pressure = serializers.BooleanField(allow_null=True)
+
+
+class AfterSerializer(serializers.Serializer):
+    """A job that must end first, and how."""
+
+    job = serializers.IntegerField()
+    ends = serializers.ChoiceField(choices=[end.value for end in AfterEnd])
+
+
+class ArraySpecSerializer(serializers.Serializer):
+    """So many tasks, so many of them under way at most."""
+
+    tasks = serializers.IntegerField()
+    at_once = serializers.IntegerField(allow_null=True)
 
 
 class JobSpecSerializer(serializers.Serializer):
@@ -91,6 +107,21 @@ class JobSpecSerializer(serializers.Serializer):
     mounts = serializers.ListField(child=serializers.CharField())
     network = serializers.ChoiceField(choices=["bridge", "host", "none"], allow_null=True)
     checkpoint = CheckpointSpecSerializer(allow_null=True)
+    after = AfterSerializer(many=True)
+    array = ArraySpecSerializer(allow_null=True)
+    retry_on = serializers.ListField(child=serializers.CharField())
+    back_off_s = serializers.IntegerField()
+    on_hold = serializers.BooleanField()
+    latest_finish = serializers.DateTimeField(allow_null=True)
+    on_late = serializers.ChoiceField(choices=[action.value for action in LateAction])
+
+
+class ArrayTaskSerializer(serializers.Serializer):
+    """Which task of an array a job is; indexes begin at 0."""
+
+    id = serializers.IntegerField()
+    index = serializers.IntegerField()
+    tasks = serializers.IntegerField()
 
 
 class JobSerializer(serializers.Serializer):
@@ -119,6 +150,7 @@ class JobSerializer(serializers.Serializer):
     devices = DevicePartSerializer(many=True)
     uid = serializers.IntegerField(allow_null=True)
     reason = SentenceSerializer(allow_null=True)
+    array = ArrayTaskSerializer(allow_null=True)
 
 
 class AttemptSerializer(serializers.Serializer):

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from scheduling.api.arrays import ArraysView, ArrayView, CancelArrayView
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
 from scheduling.api.consequences import QueuesPreviewView
 from scheduling.api.job_actions import (
@@ -24,6 +25,9 @@ from scheduling.api.whatif import DocumentView, RecordingsView, RecordingWishVie
 urlpatterns = [
     path("jobs", JobsView.as_view()),
     path("jobs/submit", SubmitView.as_view()),
+    path("job-arrays", ArraysView.as_view()),
+    path("job-arrays/<int:array_id>", ArrayView.as_view()),
+    path("job-arrays/<int:array_id>/cancel", CancelArrayView.as_view()),
     path("jobs/bulk", BulkView.as_view()),
     path("jobs/<int:job_id>", JobView.as_view()),
     path("jobs/<int:job_id>/cancel", CancelView.as_view()),

@@ -124,7 +124,7 @@ def _built(node_id: int) -> tuple[int, list[Assignment]]:
     live = Placement.objects.filter(node_id=node_id, phase__in=LIVE_PHASES).order_by("pk")
     epoch = epoch_of(node_id)
     while True:
-        placements = list(live.select_related("job").prefetch_related("slices__device"))
+        placements = list(live.select_related("job__array").prefetch_related("slices__device"))
         # A set that was changed while it was read would leave under the epoch of the one before, and that one,
         # overtaken on its way, would then be believed again.
         before, epoch = epoch, epoch_of(node_id)
@@ -153,7 +153,7 @@ def assignment_of(placement: Placement, resume_from: str | None = None) -> Assig
         want=wanted(placement, placement.job),
         name=spec.name,
         command=spec.command,
-        env=spec.env,
+        env={**spec.env, **_variables(placement.job)},
         cpus=placement.cpus,
         memory_mib=spec.resources.memory_mib,
         devices=_devices(sorted(placement.slices.all(), key=lambda part: part.device.index)),
@@ -170,6 +170,18 @@ def assignment_of(placement: Placement, resume_from: str | None = None) -> Assig
         checkpoint_asked=asked_number(placement),
         resume_from=resume_from,
     )
+
+
+def _variables(job: Job) -> dict[str, str]:
+    """What the job is told of its place among others."""
+    array = job.array
+    if array is None:
+        return {}
+    return {
+        "HEADRACE_ARRAY": str(array.pk),
+        "HEADRACE_ARRAY_INDEX": str(job.array_index),
+        "HEADRACE_ARRAY_TASKS": str(array.tasks),
+    }
 
 
 def _way(spec: CheckpointSpec | None) -> CheckpointWay | None:

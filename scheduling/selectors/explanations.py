@@ -28,7 +28,8 @@ from scheduling.engine.types import (
 )
 from scheduling.estimates import estimate_view
 from scheduling.expected import expected_jobs
-from scheduling.held_wording import held_sentence
+from scheduling.held_wording import held_sentence, open_dependencies
+from scheduling.line_wording import reserved_sentence
 from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.pauses import stopped_queues
 from scheduling.requests import pending_job
@@ -73,7 +74,7 @@ def explain_job(job: Job, user: User) -> dict[str, Any]:
     if job.status == JobStatus.PENDING:
         return {**EMPTY, "status": job.status, **_explain_pending(job, user)}
     if job.status == JobStatus.HELD:
-        held = {"sentence": held_sentence(job).as_json(), "since": job.held_since}
+        held = {"sentence": held_sentence(job, open_dependencies([job])).as_json(), "since": job.held_since}
         return {**EMPTY, "status": job.status, **held}
     return {**EMPTY, "status": job.status, **_explain_decision(job)}
 

@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 
 from controlplane.base import clock
 from inventory.models import Device
-from queues.models import Job, JobStatus
-from queues.spec import decode_spec
-from scheduling.held_wording import held_sentence
+from queues.models import Dependency, Job, JobStatus
+from queues.spec import decode_spec, encode_spec
+from scheduling.held_wording import held_sentence, open_dependencies
 from scheduling.models import Decision, Outcome, Placement, ShapeReason
 from scheduling.pauses import cluster_is_paused
 from scheduling.requests import request_of
@@ -28,6 +28,7 @@ class _Context:
     slices: Mapping[int, list[dict[str, Any]]]
     devices: Mapping[int, Device]
     reasons: Mapping[str, ShapeReason]
+    unmet: Mapping[int, list[Dependency]]
     names: Mapping[int, str]
     paused: bool
     paused_queues: Collection[int]
@@ -36,11 +37,11 @@ class _Context:
 
 def with_people(jobs: QuerySet[Job]) -> QuerySet[Job]:
     """The same jobs with the rows that their views name."""
-    return jobs.select_related("queue", "team", "owner")
+    return jobs.select_related("queue", "team", "owner", "array")
 
 
 def job_views(jobs: Sequence[Job]) -> list[dict[str, Any]]:
-    """Views of jobs loaded `with_people`; at most nine queries however many there are."""
+    """Views of jobs loaded `with_people`; at most ten queries however many there are."""
     context = _load(jobs)
     return [_view(job, context) for job in jobs]
 
@@ -64,6 +65,7 @@ def _load(jobs: Sequence[Job]) -> _Context:
         slices=slices,
         devices=devices,
         reasons=reasons,
+        unmet=open_dependencies(jobs),
         names=node_names(near),
         paused=bool(waiting) and cluster_is_paused(),
         paused_queues=paused_queues() if waiting else (),
@@ -97,13 +99,20 @@ def _view(job: Job, context: _Context) -> dict[str, Any]:
         "exit_signal": job.exit_signal,
         "exit_class": job.exit_class,
         "exit_message": job.exit_message or None,
-        "spec": job.spec,
+        "spec": encode_spec(decode_spec(job.spec)),
         "node": None if placement is None else {"id": placement.node_id, "name": placement.node.name},
         "cpus": None if placement is None else placement.cpus,
         "devices": [] if placement is None else _devices(placement, context),
         "uid": None if placement is None else placement.uid,
         "reason": _reason(job, context),
+        "array": _array(job),
     }
+
+
+def _array(job: Job) -> dict[str, Any] | None:
+    if job.array is None:
+        return None
+    return {"id": job.array.pk, "index": job.array_index, "tasks": job.array.tasks}
 
 
 def _waits(job: Job, placement: Placement | None, now_ms: int) -> dict[str, int | None]:
@@ -146,7 +155,7 @@ def device_part(part: Mapping[str, Any], device: Device) -> dict[str, Any]:
 
 def _reason(job: Job, context: _Context) -> dict[str, Any] | None:
     if job.status == JobStatus.HELD:
-        return held_sentence(job).as_json()
+        return held_sentence(job, context.unmet).as_json()
     if job.status != JobStatus.PENDING:
         return None
     return _why_pending(job, context).as_json()

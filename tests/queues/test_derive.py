@@ -7,14 +7,22 @@ from dataclasses import replace
 
 import pytest
 
-from queues.derive import MISHAPS, OWN_FAULTS, Budget, Ending, Gate, Next, Situation, Stage, derive
+from queues.derive import MISHAPS, OWN_FAULTS, RETRIED, Budget, Ending, Gate, Next, Situation, Stage, derive
 from queues.events import event_text
 from queues.models import FINAL_STATUSES, ExitClass, JobEvent, JobStatus
 
 ALL = [
     Situation(*parts)
     for parts in itertools.product(
-        Stage, (False, True), (None, *Ending), (0, 2), (0, 5), (False, True), (None, *Gate)
+        Stage,
+        (False, True),
+        (None, *Ending),
+        (0, 2),
+        (0, 5),
+        (False, True),
+        (None, *Gate),
+        (OWN_FAULTS, frozenset(Ending), frozenset()),
+        (False, True),
     )
 ]
 
@@ -33,7 +41,7 @@ def test_a_new_attempt_is_paid_for_and_only_then_made():
     for situation in ALL:
         derived = derive(situation)
         if derived.new_attempt_from is Budget.RETRIES:
-            assert situation.retries_left > 0 and situation.ending in OWN_FAULTS
+            assert situation.retries_left > 0 and situation.ending in RETRIED & situation.retried
         if derived.new_attempt_from is Budget.REQUEUES:
             assert situation.requeues_left > 0
             assert situation.ending in MISHAPS or situation.ending is None
@@ -53,10 +61,18 @@ def test_what_is_to_be_suspended_never_waits_for_a_place():
 def test_a_closed_gate_holds_what_would_wait_and_nothing_else():
     for situation in ALL:
         gated, free = derive(situation), derive(replace(situation, gate=None))
-        if free.status is Next.PENDING and situation.gate:
+        if free.status is Next.PENDING and situation.gate and situation.stage is Stage.WAITING:
             assert gated == replace(free, status=Next.HELD, code=gated.code)
         else:
             assert gated == free
+
+
+def test_only_retries_are_waited_for():
+    for situation in ALL:
+        derived, at_once = derive(situation), derive(replace(situation, backs_off=False))
+        if derived != at_once:
+            assert (at_once.status, derived.status) == (Next.PENDING, Next.HELD)
+            assert derived.new_attempt_from is Budget.RETRIES
 
 
 @pytest.mark.parametrize("ending", [Ending.SUCCESS, Ending.TIME_LIMIT])

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from controlplane.policy.reading import read_document
+from queues.conditions import After, ArraySpec, LateAction
 from queues.rules import spec_rules
 from queues.shape import Avoidance, shape_key
 from queues.spec import CheckpointSpec, CpuClass, JobSpec, Network, read_spec
@@ -25,6 +26,13 @@ IRRELEVANT = {
     "mounts": ["/a:/b"],
     "network": Network.HOST,
     "checkpoint": CheckpointSpec(command=["save"]),
+    "after": [After(job=7)],
+    "array": ArraySpec(tasks=3),
+    "retry_on": ["signal"],
+    "back_off_s": 5,
+    "on_hold": True,
+    "latest_finish": "2026-12-31T00:00:00+00:00",
+    "on_late": LateAction.TELL,
     "queue": "offline",  # by its id, see below
     "team": "vision",  # by its id, see below
 }
