@@ -130,22 +130,25 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class CheckpointSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the job is asked for a checkpoint (docs/checkpoints.md): exactly one of a signal and a command."""
+    """How the job is asked for a checkpoint (docs/checkpoints.md): exactly one of a signal and a command.
+    `on_memory_pressure`: suspend it when it comes near what it booked of memory; None = as the policy says.
+    """
 
     signal: CheckpointSignal | None = None
     command: list[str] = []
     timeout_s: int = 120
+    on_memory_pressure: bool | None = None
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A complete request in normal form: every default written out, memory in MiB, sets sorted. With an `image` it
     runs in a container; only there `mounts` (SOURCE:TARGET[:ro]), `network` and shared memory have a meaning.
-    """
-
-    name: str
 
     `retry_on` are the endings that are tried again (none: what the job itself did wrong), each after `back_off_s`
     doubled with every retry. `latest_finish` is a moment in UTC.
+    """
+
+    name: str
     queue: str
     command: list[str]
     resources: Resources
@@ -165,9 +168,6 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     mounts: list[str] = []
     network: Network | None = None
     checkpoint: CheckpointSpec | None = None
-
-
-# Not frozen: whoever re-raises an exception writes its traceback.
     after: list[After] = []
     array: ArraySpec | None = None
     retry_on: list[str] = []
@@ -175,6 +175,9 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     on_hold: bool = False
     latest_finish: str | None = None
     on_late: LateAction = LateAction.END
+
+
+# Not frozen: whoever re-raises an exception writes its traceback.
 @dataclass(eq=False)
 class SpecFaults(Exception):
     """A request that cannot become a job, with every fault found."""
@@ -228,10 +231,10 @@ def read_spec(raw: object, rules: SpecRules) -> JobSpec:
         strict_single=top.boolean("strict_single") or False,
         checkpoint=_checkpoint(top),
         **_container(top),
+        **read_conditions(top),
     )
     _check_size(top, spec)
     top.refuse_unknown()
-        **read_conditions(top),
     if errors:
         raise SpecFaults(tuple(errors))
     return spec
@@ -297,6 +300,7 @@ def _checkpoint(top: Fields) -> CheckpointSpec | None:
         signal=None if name is None else CheckpointSignal(name),
         command=part.texts("command", most=MOST_ARGUMENTS, longest=LONGEST_ARGUMENT, allowed=LINE_CHARACTERS),
         timeout_s=_or(part.integer("timeout_s", low=1, high=LONGEST_CHECKPOINT_S), 120),
+        on_memory_pressure=part.boolean("on_memory_pressure"),
     )
     part.refuse_unknown()
     if part.given("signal") == bool(part.value("command")):

@@ -77,10 +77,10 @@ JOB_REQUEST: dict[str, Any] = {
                 "signal": {"type": "string", "enum": [*map(str, CheckpointSignal)], "nullable": True},
                 "command": _TEXTS,
                 "timeout_s": {"type": "integer", "minimum": 1, "maximum": LONGEST_CHECKPOINT_S},
+                "on_memory_pressure": {"type": "boolean", "nullable": True},
             },
         },
         "network": {"type": "string", "enum": [*map(str, Network)], "nullable": True},
-    },
         "after": {
             "type": "array",
             "maxItems": MOST_DEPENDENCIES,
@@ -119,6 +119,7 @@ JOB_REQUEST: dict[str, Any] = {
         "on_hold": {"type": "boolean", "description": "Wait until somebody releases it."},
         "latest_finish": {"type": "string", "format": "date-time", "nullable": True},
         "on_late": {"type": "string", "enum": [*map(str, LateAction)]},
+    },
 }
 
 

@@ -33,7 +33,6 @@ from scheduling.line_wording import reserved_sentence
 from scheduling.models import Decision, Outcome, ShapeReason
 from scheduling.pauses import stopped_queues
 from scheduling.requests import pending_job
-from scheduling.line_wording import reserved_sentence
 from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.caps import cap_view, sentence_of
 from scheduling.selectors.jobs import device_part
