@@ -27,7 +27,6 @@ from queues.models import FINAL_STATUSES, Job, JobEvent
 from scheduling.backends.agent import bump_epoch
 from scheduling.bookings import FAILED, locked_live
 from scheduling.losses import give_up_unstoppable
-from scheduling.memory_alerts import forget_gone
 from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
 
 DEVICE_FAILED = "device-failed"
@@ -62,7 +61,6 @@ def reconcile() -> int:
     finish_drains(busy=Placement.objects.filter(phase__in=LIVE_PHASES).values("node_id"))
     tell_of_missing()
     tell_of_shrunken()
-    forget_gone()
     return stopped
 
 
