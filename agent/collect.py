@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -24,7 +24,15 @@ from agent.config import Config
 from agent.host import cpus, machine, memory, mounts, numa, runtimes
 from agent.host.datasets import DatasetFolders
 from agent.host.images import Images, read_images
-from agent.known_devices import KnownDevices, check_of, facts_of, fit, samples_of, unknown_checks
+from agent.known_devices import (
+    KnownDevices,
+    check_of,
+    facts_of,
+    fit,
+    memories_of,
+    samples_of,
+    unknown_checks,
+)
 from agent.notices import notice
 from agent.protocol import (
     Check,
@@ -36,6 +44,7 @@ from agent.protocol import (
     Runtime,
     Vendor,
 )
+from agent.runners.memory import DeviceMemory
 from agent.vendors import PROBES
 from agent.vendors.base import SEVERITY, Probe, Readout, with_vendor
 from agent.vendors.worker import Answer
@@ -55,6 +64,7 @@ class Readings:
     node: NodeSample | None = None
     samples: tuple[DeviceSample, ...] = ()
     checks: tuple[Check, ...] = ()
+    memories: Mapping[str, DeviceMemory] = field(default_factory=dict)
 
     def after(self, undelivered: Readings | None) -> Readings:
         """This round in the place of one that never reached the server, with that one's worse checks: a fault that is
@@ -209,6 +219,7 @@ class HostCollector:
         self._datasets: list[str] = []
         self._stored_notices: list[Notice] = []
         self._links: dict[Vendor, list[Link]] = {}
+        self._memories: dict[str, DeviceMemory] = {}
         self._vendor_warnings: dict[Vendor, list[Notice]] = {}
         self._host: Facts | None = None
         self._host_at_s = -HOST_FACTS_AGE_S
@@ -286,6 +297,7 @@ class HostCollector:
             worker.close()
 
     def _round(self) -> None:
+        self._memories = {}
         results = [self._read_vendor(vendor, probe) for vendor, probe in self._probes.items()]
         node = self._meter.sample()
         host = None
@@ -295,6 +307,7 @@ class HostCollector:
             node=node,
             samples=tuple(sample for samples, _ in results for sample in samples),
             checks=tuple(check for _, checks in results for check in checks),
+            memories=dict(self._memories),
         )
         with self._lock:
             self._host = host or self._host
@@ -322,6 +335,7 @@ class HostCollector:
             self._known.see(vendor, [facts_of(reading) for reading in readings])
             self._links[vendor] = list(readout.links)
             self._vendor_warnings[vendor] = [with_vendor(said, vendor) for said in readout.warnings]
+            self._memories |= {name: seen for one in readings for name, seen in memories_of(one).items()}
         samples = [sample for reading in readings for sample in samples_of(reading)]
         return samples, [check_of(reading) for reading in readings]
 

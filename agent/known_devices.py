@@ -10,6 +10,7 @@ import msgspec
 
 from agent.journal import write_atomic
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor
+from agent.runners.memory import DeviceMemory
 from agent.vendors.base import NO_INDEX, Reading, device_name, with_facts
 
 logger = logging.getLogger("headrace.agent.known_devices")
@@ -101,6 +102,16 @@ def samples_of(reading: Reading) -> list[DeviceSample]:
         if part.uuid
     ]
     return [reading.sample, *slices]
+
+
+def memories_of(reading: Reading) -> dict[str, DeviceMemory]:
+    """Who uses the device's memory, and of each slice with a name how much is used, by the names of samples."""
+    by_pid = {process.pid: process.memory_used_mib for process in reading.processes}
+    slices = {
+        part.uuid: DeviceMemory(used_mib=part.memory_used_mib) for part in reading.partitions if part.uuid
+    }
+    whole = DeviceMemory(reading.sample.memory_used_mib, reading.facts.memory_reserved_mib or 0, by_pid)
+    return {reading.sample.device: whole, **slices}
 
 
 def unknown_checks(devices: Iterable[DeviceFacts], problem: str) -> list[Check]:

@@ -16,7 +16,7 @@ from agent.config import Identity
 from agent.host import machine
 from agent.journal import SILENCE_LIMIT_S, Journal, Obeyed
 from agent.logs import TICK_S, LogShipper
-from agent.protocol import Assignment, ExitReason, Facts, Reply, Report, TaskPhase, TaskState
+from agent.protocol import Assignment, ExitReason, Facts, GuardRules, Reply, Report, TaskPhase, TaskState
 from agent.reconcile import (
     Action,
     Ask,
@@ -75,6 +75,7 @@ class Agent:
         self._spooled: dict[TaskKey, Record] = {}
         self._obeyed = journal.read_obeyed()
         self._desired: tuple[Assignment, ...] | None = None
+        self._rules: GuardRules | None = None
         self._complaints: set[str] = set()
         self._seq = int(machine.boot_clock_s() * 1000)  # grows over restarts of the agent within one boot
         self._known_digest: str | None = None
@@ -212,6 +213,7 @@ class Agent:
     def _build_report(self, readings: Readings | None) -> tuple[Report, str]:
         facts = self._collector.facts()
         digest = facts_digest(facts)
+        self._runner.guard(self._rules, None if readings is None else readings.memories)
         self._runner.measure()
         self._seq += 1
         readings = readings or Readings()
@@ -258,7 +260,7 @@ class Agent:
                 machine.boot_clock_s(),
                 reply.silence_limit_s or SILENCE_LIMIT_S,
             )
-            self._desired = tuple(reply.assignments)
+            self._desired, self._rules = tuple(reply.assignments), reply.guard
             self._settle()
             self._journal.write_obeyed(
                 self._obeyed, durable=moved

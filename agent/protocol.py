@@ -14,6 +14,11 @@ from typing import TypeVar
 
 import msgspec
 
+from agent.memory_types import DeviceUse as DeviceUse
+from agent.memory_types import GuardRules as GuardRules
+from agent.memory_types import Pressure as Pressure
+from agent.memory_types import PressureKind as PressureKind
+
 T = TypeVar("T")
 
 VERSION = 1
@@ -278,6 +283,8 @@ class TaskState(msgspec.Struct, frozen=True):
     cpu_used_milli: int | None = None
     pull: Pull | None = None
     checkpoint: Checkpoint | None = None
+    device_use: list[DeviceUse] = []
+    pressures: list[Pressure] = []
 
 
 class ClockSample(msgspec.Struct, frozen=True):
@@ -372,6 +379,7 @@ class Reply(msgspec.Struct, frozen=True):
     want_facts: bool
     assignments: list[Assignment]
     silence_limit_s: int | None = None
+    guard: GuardRules | None = None
 
 
 class EnrolRequest(msgspec.Struct, frozen=True):

@@ -31,6 +31,8 @@ def task_state(record: Record, progress: Progress) -> TaskState:
         cpu_used_milli=progress.cpu_used_milli,
         pull=progress.pull,
         checkpoint=progress.checkpoint,
+        device_use=list(progress.device_use),
+        pressures=list(progress.pressures),
     )
 
 

@@ -23,6 +23,7 @@ from queues.models import Job, JobEvent
 from scheduling.backends.agent import CHECKPOINT, asked_number, bump_epoch
 from scheduling.bookings import failed_devices, locked_live, set_free
 from scheduling.evacuation import ENDINGS as OUR_ENDINGS
+from scheduling.memory_guard import note_pressures
 from scheduling.models import LIVE_PHASES, Phase, Placement
 
 # Phases only move forward; CHECKPOINTING goes back to RUNNING by the server's decision alone, never by a report.
@@ -60,6 +61,7 @@ def observe_tasks(node: Node, tasks: Sequence[TaskState]) -> int:
         jobs, placements = locked_live(named.filter(phase__in=LIVE_PHASES))
         live = {placement.pk for placement in placements}
         changed = [p for p in placements if _observe(p, jobs[p.job_id], said[p.pk])]
+        note_pressures([(p, jobs[p.job_id], said[p.pk]) for p in placements if _is_of(p, said[p.pk])])
         if any(p.phase == Phase.RELEASED for p in changed):
             bump_epoch([node.pk])
             after_commit(Topic.CYCLE_WAKE)
@@ -69,8 +71,12 @@ def observe_tasks(node: Node, tasks: Sequence[TaskState]) -> int:
         return len(changed)
 
 
+def _is_of(placement: Placement, task: TaskState) -> bool:
+    return (task.attempt, task.fence) == (placement.attempt, placement.fence)
+
+
 def _observe(placement: Placement, job: Job, task: TaskState) -> bool:
-    if (task.attempt, task.fence) != (placement.attempt, placement.fence):
+    if not _is_of(placement, task):
         _remark_late(job, placement, task)
         return False
     if task.checkpoint is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent.protocol import Assignment, Checkpoint, Notice, Pull, TaskPhase
+from agent.protocol import Assignment, Checkpoint, DeviceUse, GuardRules, Notice, Pressure, Pull, TaskPhase
+from agent.runners.memory import DeviceMemory
 from agent.task import Outcome, Record, TaskKey
 
 OnChange = Callable[[TaskKey], None]
@@ -33,6 +34,8 @@ class Progress:
     pull: Pull | None = None
     checkpoint: Checkpoint | None = None
     asked: int | None = None
+    device_use: tuple[DeviceUse, ...] = ()
+    pressures: tuple[Pressure, ...] = ()
 
 
 class Runner(Protocol):
@@ -65,6 +68,9 @@ class Runner(Protocol):
 
     def measure(self) -> None:
         """Refresh memory and CPU use of running tasks."""
+
+    def guard(self, rules: GuardRules | None, devices: Mapping[str, DeviceMemory] | None) -> None:
+        """By what rules memory is watched, and what was read of the devices (None: nothing new)."""
 
     def log_path(self, record: Record) -> Path:
         """Where the task's output lies."""

@@ -6,13 +6,12 @@ import contextlib
 import logging
 import marshal
 import os
-import py_compile
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from agent.fact_files import number, read_facts
 from agent.host.machine import boot_id
 from agent.journal import Journal
 from agent.notices import notice, sentence
-from agent.protocol import Assignment, ExitReason, Notice, TaskPhase
+from agent.protocol import Assignment, ExitReason, GuardRules, Notice, TaskPhase
 from agent.runners.base import OnChange, Progress, RunnerError
 from agent.runners.cgroup import JobGroups
 from agent.runners.checkpoints import Checkpoints, run_beside, signal_first
@@ -30,6 +29,8 @@ from agent.runners.containers import Containers, EngineSettings, read_pull
 from agent.runners.environment import job_environment
 from agent.runners.identity import UserPool, can_isolate, remove_tree, sweep_shared_folders
 from agent.runners.jobs_dir import choose_jobs_dir
+from agent.runners.memory import DeviceMemory, MemoryWatch
+from agent.runners.supervisors import CONTAINER_SHIM, compiled_shim, kill_leftovers
 from agent.runners.sysv_ipc import remove_objects_of
 from agent.runners.task_files import (
     is_fresh_claim,
@@ -39,14 +40,11 @@ from agent.runners.task_files import (
     write_exit,
     write_private,
 )
-from agent.runners.usage import Use, UseMeter, start_ticks
+from agent.runners.usage import start_ticks
 from agent.runners.watcher import Watcher
 from agent.task import Outcome, Record, TaskKey
 
 logger = logging.getLogger("headrace.agent.runner")
-SHIM = Path(__file__).with_name("shim.py")
-CONTAINER_SHIM = Path(__file__).with_name("container_shim.py")
-SHIM_PARTS = ("leftovers.py", "shim.py", "container_shim.py")
 HOME_NAME = re.compile(r"[0-9]+-[0-9]+")
 LOG_LIMIT_BYTES = 64 << 20
 NOFILE = 1 << 16
@@ -92,9 +90,8 @@ class ProcessRunner:
         self._boot_id = boot_id(Path("/"))
         self._live: dict[TaskKey, Live] = {}
         self._contained: set[TaskKey] = set()
-        self._use: dict[TaskKey, Use] = {}
         self._seen: dict[TaskKey, Progress] = {}
-        self._meter = UseMeter()
+        self._memory = MemoryWatch(self._pressed)
         self._groups = JobGroups.open()
         status, uid_map = Path("/proc/self/status").read_text(), Path("/proc/self/uid_map").read_text()
         self.isolates_users = can_isolate(status, uid_map, euid=os.geteuid())
@@ -202,7 +199,7 @@ class ProcessRunner:
         outcome = live.outcome or read_exit(folder, record) or self._lost(record, live, folder)
         started = read_facts(folder / "started")
         log_bytes = size_of(folder / "log")
-        use = self._use.get(record.key)
+        use = self._memory.use(record.key)
         phase = self._phase(record, live, started=bool(started), ended=outcome is not None)
         if outcome is not None:
             live.outcome = self._explain(record, outcome)
@@ -219,13 +216,19 @@ class ProcessRunner:
             pull=read_pull(folder) if record.assignment.image else None,
             checkpoint=self._checkpoints.state(record),
             asked=self._checkpoints.asked(record) if record.assignment.checkpoint else None,
+            device_use=self._memory.device_use(record.key) if outcome is None else (),
+            pressures=self._memory.pressures(record.key) if outcome is None else (),
         )
 
     def measure(self) -> None:
         """One pass over /proc for all tasks."""
         running = {key: live.pid for key, live in self._live.items() if live.pid and not live.outcome}
         first = {key: pid for key in running if (pid := self._container_pid(key)) is not None}
-        self._use = self._meter.read({key: pid for key, pid in running.items() if key not in first}, first)
+        self._memory.measure({key: pid for key, pid in running.items() if key not in first}, first)
+
+    def guard(self, rules: GuardRules | None, devices: Mapping[str, DeviceMemory] | None) -> None:
+        """See `Runner`."""
+        self._memory.set(rules, devices)
 
     def log_path(self, record: Record) -> Path:
         """The log beside the record."""
@@ -240,6 +243,7 @@ class ProcessRunner:
         live = self._live.pop(record.key, None)
         self._contained.discard(record.key)
         self._checkpoints.forget(record.key)
+        self._memory.forget(record.key)
         self._seen.pop(record.key, None)
         if live is not None and live.process is not None:
             live.process.poll()
@@ -254,6 +258,7 @@ class ProcessRunner:
     def close(self) -> None:
         """Jobs go on; the next agent adopts them."""
         self._checkpoints.close()
+        self._memory.close()
         self._watcher.close()
 
     def _changed(self, key: TaskKey) -> None:
@@ -372,7 +377,11 @@ class ProcessRunner:
         self._watcher.watch_start(record.key, listen)
         self._watcher.watch_process(record.key, process.pid)
 
+    def _pressed(self, key: TaskKey) -> None:
+        self.on_change(key)
+
     def _note_kind(self, record: Record) -> None:
+        self._memory.follow(record)
         if record.assignment.image:
             self._contained.add(record.key)
 
@@ -465,35 +474,3 @@ class ProcessRunner:
             reason=ExitReason.MEMORY_LIMIT if failed else outcome.reason,
             message=f"the kernel killed it at its memory limit of {limit} MiB",
         )
-
-
-def compiled_shim(state_dir: Path) -> str:
-    """The supervisor's program, compiled once: every start saves that time."""
-    try:
-        for part in SHIM_PARTS:
-            target = (state_dir / part).with_suffix(".pyc")
-            py_compile.compile(str(SHIM.with_name(part)), cfile=str(target), doraise=True)
-    except (OSError, py_compile.PyCompileError):
-        return str(SHIM)
-    return str(state_dir / "shim.pyc")
-
-
-def kill_leftovers(folder: Path, record: Record) -> None:
-    """After a supervisor was killed: its job dies with it, but what the job started may not have."""
-    started = read_facts(folder / "started")
-    pid, ticks = number(started.get("pid")), number(started.get("start_ticks"))
-    if pid and ticks and start_ticks(pid) == ticks:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
-    if record.uid is not None:
-        kill_processes_of(record.uid)
-
-
-def kill_processes_of(uid: int) -> None:
-    """Kill every process of a job's user."""
-    for entry in os.scandir("/proc"):
-        try:
-            if entry.name.isdigit() and entry.stat().st_uid == uid:
-                os.kill(int(entry.name), signal.SIGKILL)
-        except OSError:
-            continue

@@ -10,15 +10,16 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.fact_files import number, read_facts
 from agent.host.files import parse_count
 from agent.journal import Journal
-from agent.protocol import Assignment, Checkpoint, ExitReason, Notice, TaskPhase
+from agent.protocol import Assignment, Checkpoint, ExitReason, GuardRules, Notice, TaskPhase
 from agent.runners.base import OnChange, Progress
+from agent.runners.memory import DeviceMemory
 from agent.runners.task_files import read_exit, size_of, write_exit, write_private
 from agent.simulation_spec import SimNode
 from agent.task import Outcome, Record, TaskKey
@@ -174,6 +175,9 @@ class SimRunner:
 
     def measure(self) -> None:
         """Nothing to do: use follows from what runs."""
+
+    def guard(self, rules: GuardRules | None, devices: Mapping[str, DeviceMemory] | None) -> None:
+        """Simulated jobs keep to what they booked."""
 
     def log_path(self, record: Record) -> Path:
         """Beside the record."""

@@ -20,7 +20,7 @@ from django.db import connection
 
 from agent.protocol import Report, TaskPhase
 from controlplane.policy.active import document_of
-from controlplane.policy.document import Health
+from controlplane.policy.document import PolicyDocument
 from inventory import plausible
 from inventory.clock_offsets import judge
 from inventory.models import Device, NodeContact
@@ -81,7 +81,7 @@ class Quiet:
     node_id: int
     seen: Fingerprint
     cluster_id: str
-    health: Health
+    policy: PolicyDocument
 
 
 def ask_as_django(sql: str, params: Mapping[str, Any]) -> Row | None:
@@ -114,10 +114,10 @@ def note(
     if row is None:
         return None
     node_id, epoch, placements, slices, policy, cluster_id, _off = row
-    health = document_of(policy).health
-    if _alarming(report, limit_us=health.clock_offset_alert_ms * 1000):
+    document = document_of(policy)
+    if _alarming(report, limit_us=document.health.clock_offset_alert_ms * 1000):
         return None
-    return Quiet(node_id, (epoch, placements, slices), cluster_id, health)
+    return Quiet(node_id, (epoch, placements, slices), cluster_id, document)
 
 
 def state_digest_of(node_id: int) -> str:
@@ -168,7 +168,9 @@ def report_digest_of(report: Report) -> str:
     lasting = [
         task
         if task.phase is TaskPhase.ENDED
-        else msgspec.structs.replace(task, memory_used_mib=None, cpu_used_milli=None, log_bytes=0)
+        else msgspec.structs.replace(
+            task, memory_used_mib=None, cpu_used_milli=None, log_bytes=0, device_use=[]
+        )
         for task in report.tasks
     ]
     text = msgspec.json.encode([report.facts_digest, report.checks, lasting])

@@ -20,7 +20,7 @@ from controlplane.base import clock
 from controlplane.base.identity import this_cluster
 from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
-from controlplane.policy.document import Health
+from controlplane.policy.document import Health, PolicyDocument
 from inventory import device_health, streams
 from inventory.boots import Boot, is_news, meet_boot
 from inventory.clock_offsets import note_clock
@@ -35,7 +35,7 @@ from scheduling.observe import observe_tasks
 class _Arrival:
     received_at: datetime
     address: str | None
-    health: Health
+    policy: PolicyDocument
 
 
 @agent_view("POST")
@@ -50,7 +50,7 @@ def report_view(request: HttpRequest) -> HttpResponse:
     if not asked and (quiet := note(hash_of(request), report, at=received_at, address=address)):
         streams.push(quiet.node_id, clock.to_ms(received_at), report.node, report.samples)
         return message(quiet_reply(quiet, received_at=received_at))
-    arrival = _Arrival(received_at, address, active_policy().health)
+    arrival = _Arrival(received_at, address, active_policy())
     return message(_take_note(claimed, report, arrival))
 
 
@@ -61,7 +61,7 @@ def _take_note(claimed: Node, report: Report, arrival: _Arrival) -> Reply:
     reply = build_reply(
         node,
         received_at=received_at,
-        health=arrival.health,
+        policy=arrival.policy,
         want_facts=node.facts_digest != report.facts_digest or node.facts_at is None,
     )
     if node.state != NodeState.QUARANTINED:
@@ -96,7 +96,7 @@ def _observe(node_id: int, report: Report, arrival: _Arrival) -> Node:
             return node
         before = "" if repeated else state_digest_of(node.pk)
         if not repeated:
-            _take_in(node, report, arrival.health)
+            _take_in(node, report, arrival.policy.health)
         if node.facts_at is not None:
             heard_from(node)
             if not repeated and node.facts_digest == report.facts_digest:
@@ -119,7 +119,7 @@ def _contact(contact: NodeContact, report: Report, arrival: _Arrival, *, boot: B
     contact.address = arrival.address
     if boot is not Boot.DUPLICATE:
         contact.seq = contact.seq if repeated else report.seq
-        note_clock(contact.node, contact, report.clock, limit_ms=arrival.health.clock_offset_alert_ms)
+        note_clock(contact.node, contact, report.clock, limit_ms=arrival.policy.health.clock_offset_alert_ms)
     if report.checks and not repeated:
         contact.checks_at = arrival.received_at
     contact.save(

@@ -55,8 +55,8 @@ def _reply(node_id: int) -> Reply:
     received_at = clock.now()
     try:
         node = Node.objects.defer("facts", "labels").get(pk=node_id)
-        health = active_policy().health
-        return build_reply(node, received_at=received_at, health=health, want_facts=node.facts_at is None)
+        policy = active_policy()
+        return build_reply(node, received_at=received_at, policy=policy, want_facts=node.facts_at is None)
     finally:
         connection.close()
 

@@ -216,10 +216,18 @@ class AlertRule(Section, frozen=True):
 
 
 class MemoryGuard(Section, frozen=True):
-    """Above which share of its booking a job raises an alert."""
+    """Above which share of its booking a job raises an alert, until `clear_percent` points below; growth all
+    through the window that would fill the booking within the time is a leak. `suspend` what can make a checkpoint
+    before the limit.
+    """
 
     shared_percent: Percent
     whole_percent: Percent
+    host_percent: Percent
+    clear_percent: Percent
+    leak_window_s: Positive
+    leak_within_s: Positive
+    suspend: bool
 
 
 class IdleRule(Section, frozen=True):

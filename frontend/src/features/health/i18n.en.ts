@@ -66,5 +66,9 @@ export default {
     "restored-backup": "The node last obeyed a newer plan than this server has, as after a restored backup. It changes nothing until an admin lets it obey.",
     "device-flapping": "Left good health {{times}} times in a short while.",
     "device-overbooked": "Has only {{memory_mib}} MiB now, less than is booked of it; takes no more jobs.",
+    "job-memory-near": "Uses {{used_mib}} MiB of the {{booked_mib}} MiB of memory that it booked.",
+    "job-memory-leak": "Its memory grows by {{mib_per_hour}} MiB an hour; it uses {{used_mib}} of {{booked_mib}} MiB.",
+    "job-device-memory-near": "Uses {{used_mib}} MiB of the {{booked_mib}} MiB that it booked of a device.",
+    "job-device-memory-leak": "Its device memory grows by {{mib_per_hour}} MiB an hour; it uses {{used_mib}} of {{booked_mib}} MiB.",
   },
 };

@@ -63,5 +63,9 @@ export default {
     "restored-backup": "该节点上次执行的计划比此服务器的更新（例如恢复备份之后）。在管理员准许之前，它不做任何改变。",
     "device-flapping": "短时间内 {{times}} 次离开正常状态。",
     "device-overbooked": "现在只有 {{memory_mib}} MiB，少于已预订的量；不再接受新作业。",
+    "job-memory-near": "已使用所预订 {{booked_mib}} MiB 内存中的 {{used_mib}} MiB。",
+    "job-memory-leak": "内存每小时增长 {{mib_per_hour}} MiB；已使用 {{booked_mib}} MiB 中的 {{used_mib}} MiB。",
+    "job-device-memory-near": "已使用所预订 {{booked_mib}} MiB 显存中的 {{used_mib}} MiB。",
+    "job-device-memory-leak": "显存每小时增长 {{mib_per_hour}} MiB；已使用 {{booked_mib}} MiB 中的 {{used_mib}} MiB。",
   },
 };
