@@ -166,6 +166,15 @@ class Line:
         self._started.append(_Started(place, end_ms, allocations, tuple(held)))
         self._end_ms.append(end_ms)
 
+    def has_room(self, job: PendingJob, happened: Sequence[int]) -> bool:
+        """Whether the job starts somewhere once these releases (by place) happened."""
+        return bool(self._takers(job, happened).any())
+
+    def places(self, job: PendingJob, happened: Sequence[int]) -> Sequence[Placed]:
+        """Where the planner then puts it; nowhere when it does not start."""
+        policy, ledger = self._policy_after(happened), self._after(happened)
+        return Planner(self._state, policy, (), ledger=ledger).run([job], None).placed
+
     def needed(self, job: PendingJob, node: int, at_ms: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Ends until then without which the node has no room for the job: places of releases, places in the line."""
         wish, row = Wish(job, self._policy), self._state.index_of(node)

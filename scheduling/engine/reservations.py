@@ -8,15 +8,15 @@ should be gone by then (back-fill).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from scheduling.engine.allocation import Allocation, rest_of
 from scheduling.engine.claims import FOR_WANT_OF_ROOM, Claim
-from scheduling.engine.ends import Release
 from scheduling.engine.holders import Holder, holder_of
 from scheduling.engine.line import Line
 from scheduling.engine.planner import Planner
+from scheduling.engine.preemption import Outlook, promise_of, release_of, take_over
 from scheduling.engine.quota import CODES
 from scheduling.engine.taking import allocation_of, as_far_as_free, model_of
 from scheduling.engine.types import (
@@ -28,7 +28,6 @@ from scheduling.engine.types import (
     ReasonCode,
     Refusal,
     Reservation,
-    Running,
 )
 
 # Each new promise costs some looks at the whole cluster; further jobs get theirs in the next plans.
@@ -42,22 +41,14 @@ _NEVER = 1 << 61
 _CURABLE = frozenset({*FOR_WANT_OF_ROOM, ReasonCode.GANG, *CODES.values()})
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What runs until when, and what was promised before."""
-
-    now_ms: int
-    running: tuple[Running, ...] = ()
-    reservations: tuple[Reservation, ...] = ()
-
-
 def serve(planner: Planner, jobs: Sequence[PendingJob], limit: int | None, outlook: Outlook) -> Plan:
     """Decide jobs in the order given, with promises where the policy has them."""
-    if planner.policy.reserve_after_ms is None:
+    if planner.policy.reserve_after_ms is None and not planner.policy.preempts:
         return planner.run(jobs, limit)
     promises = Promises(planner, outlook, {job.job for job in jobs})
     found = planner.run(jobs, limit, promises)
-    return replace(found, reservations=promises.all())
+    preemptions, takeovers = take_over(planner, jobs, found, outlook, promises.occupy)
+    return replace(found, reservations=promises.all(), preemptions=preemptions, takeovers=takeovers)
 
 
 @dataclass(slots=True, eq=False)
@@ -191,16 +182,24 @@ class Promises:
         if self._new >= MOST_NEW or self._planner.refusal_of(job).code not in _CURABLE:
             return ()
         self._new += 1
-        releases = [_release(one) for one in self._outlook.running if one.ends_at_ms is not None]
+        ends = [(one, one.ends_at_ms) for one in self._outlook.running if one.ends_at_ms is not None]
+        releases = [release_of(one, at_ms) for one, at_ms in ends]
         line = Line(self._state, self._planner.policy, releases, self._outlook.now_ms)
-        for holder, placed, end_ms in self._started:
-            line.occupy(holder, placed, end_ms)
-        for kept in self._kept:
-            line.occupy(kept.holder, kept.places, _NEVER)
+        self.occupy(line)
         at_ms = line.next_start([job])
         if at_ms is None or at_ms >= _NEVER:
             return ()
-        return tuple(_promise(job, one, at_ms) for one in line.plan([job], at_ms))
+        return tuple(promise_of(job, one, at_ms) for one in line.plan([job], at_ms))
+
+    def occupy(self, line: Line, *, nodes: Collection[int] | None = None, but: int | None = None) -> None:
+        """Count what this plan started and what is promised to others than the job `but`, on these nodes or all."""
+        for holder, placed, end_ms in self._started:
+            here = [one for one in placed if nodes is None or one.node in nodes]
+            line.occupy(holder, here, end_ms)
+        for kept in self._kept:
+            if kept.places[0].job != but:
+                places = [one for one in kept.places if nodes is None or one.node in nodes]
+                line.occupy(kept.holder, places, _NEVER)
 
     def _keep(self, places: tuple[Reservation, ...]) -> None:
         self._kept.append(kept := _Kept(places, ()))
@@ -244,34 +243,6 @@ def _by_job(places: Sequence[Reservation]) -> dict[int, tuple[Reservation, ...]]
     for place in places:
         found.setdefault(place.job, []).append(place)
     return {job: tuple(some) for job, some in found.items()}
-
-
-def _release(one: Running) -> Release:
-    return Release(
-        at_ms=one.ends_at_ms or 0,
-        node=one.node,
-        slices=one.slices,
-        cpus=one.cpus,
-        host_memory_mib=one.host_memory_mib,
-        read_bandwidth_mib_s=one.read_bandwidth_mib_s,
-        holder=Holder(one.queue, one.team, one.owner),
-    )
-
-
-def _promise(job: PendingJob, placed: Placed, at_ms: int) -> Reservation:
-    return Reservation(
-        job=job.job,
-        node=placed.node,
-        starts_at_ms=at_ms,
-        slices=placed.slices,
-        cpus=placed.cpus,
-        host_memory_mib=placed.host_memory_mib,
-        read_bandwidth_mib_s=placed.read_bandwidth_mib_s,
-        replica=placed.replica,
-        queue=job.queue,
-        team=job.team,
-        owner=job.owner,
-    )
 
 
 def _waits_for(refusal: Refusal, place: Reservation) -> Refusal:

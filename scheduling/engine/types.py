@@ -272,7 +272,8 @@ class EnginePolicy:
     """The part of the policy document that `plan()` reads. `precheck_num/precheck_den` is the factor of the memory
     pre-check (6/5 = 1.2). Without `capped` the caps of queues, teams and members hold nothing back; without `lending`
     nothing is borrowed. A job that waited `reserve_after_ms` is promised a place (None: none ever is); with `preempts`,
-    placements of preemptable queues yield to jobs of queues above theirs.
+    placements of preemptable queues yield to jobs of queues above theirs, those that cannot keep their work only with
+    `preempts_unsaved`.
     """
 
     weights_ppm: dict[Term, int]
@@ -287,6 +288,7 @@ class EnginePolicy:
     lending: bool = True
     reserve_after_ms: int | None = None
     preempts: bool = False
+    preempts_unsaved: bool = False
 
     def __post_init__(self) -> None:
         _POLICY.check(self)
