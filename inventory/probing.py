@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import ProtectedError, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from controlplane.alerts.models import Alert, Severity
 from controlplane.alerts.service import clear_alert, forget_subject, raise_alert
@@ -38,6 +39,7 @@ KEEP_SPANS = timedelta(days=1)
 KEEP_HISTORY = timedelta(days=90)
 # Checks come with every report; this many intervals without any means that nobody checks.
 MISSING_CHECK_INTERVALS = 3
+_CHECKED_AT = Coalesce("checks_at", "node__enrolled_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +67,23 @@ def probe(policy: HealthPolicy) -> Probed:
     if beat is None:
         return Probed(ran=False)
     spans = list(UncountedTime.objects.order_by("started_at"))
-    silences = [_silence(contact, now, spans) for contact in _contacts()]
-    silent_after, lost_after = (
-        timedelta(seconds=policy.silent_after_s),
-        timedelta(seconds=policy.lost_after_s),
-    )
+    silent_after = timedelta(seconds=policy.silent_after_s)
+    lost_after = timedelta(seconds=policy.lost_after_s)
+    checks_after = timedelta(seconds=MISSING_CHECK_INTERVALS * policy.report_interval_s)
+    contacts = _contacts()
+    # Of thousands nearly all have just reported, and all of it.
+    unheard = Q(received_at__lte=now - silent_after)
+    unchecked_for_long = Q(received_at__gt=_CHECKED_AT + checks_after)
+    silences = [_silence(contact, now, spans) for contact in contacts.filter(unheard | unchecked_for_long)]
     overdue = [one for one in silences if one.without_down >= silent_after]
-    mass = is_mass(len(overdue), len(silences), percent=policy.mass_silence_percent)
+    mass = is_mass(len(overdue), contacts.count(), percent=policy.mass_silence_percent)
     _note_mass(mass, now, silent=len(overdue))
     silent = sum(_silence_node(one.contact, now) for one in overdue)
     lost = 0
     if not mass:
         lost = sum(_lose_node(one.contact) for one in overdue if one.counted >= lost_after)
-    unchecked = _count_missing_checks(silences, policy, silent_after)
+    reporting = [one.contact for one in silences if one.without_down < silent_after]
+    unchecked = _count_missing_checks(reporting, policy, checks_after)
     device_health.note_calm(device_health.thresholds_of(policy))
     if UPWARD.reconcile is not None:
         UPWARD.reconcile()
@@ -164,17 +170,17 @@ def _unquiet(contact: NodeContact) -> bool:
     return bool(NodeContact.objects.filter(pk=contact.pk).update(state_digest=""))
 
 
-def _count_missing_checks(silences: Sequence[_Silence], policy: HealthPolicy, silent_after: timedelta) -> int:
+def _count_missing_checks(
+    reporting: Sequence[NodeContact], policy: HealthPolicy, checks_after: timedelta
+) -> int:
     """Nodes that report, but whose checks do not come any more. Reports that are late themselves are silence: to count
     each device of theirs as unread would make the late reports of a server at its limit dear ones.
     """
-    overdue = timedelta(seconds=MISSING_CHECK_INTERVALS * policy.report_interval_s)
-    reporting = {one.contact.node_id: one.contact for one in silences if one.without_down < silent_after}
     late = [
-        node
-        for node, contact in reporting.items()
+        contact.node_id
+        for contact in reporting
         if contact.received_at
-        and (contact.checks_at or contact.node.enrolled_at) < contact.received_at - overdue
+        and (contact.checks_at or contact.node.enrolled_at) < contact.received_at - checks_after
     ]
     thresholds = device_health.thresholds_of(policy)
     for node_id in late:

@@ -9,6 +9,9 @@ from django.db.models import F, QuerySet
 from controlplane.base.tx import Topic, after_commit
 from inventory.models import Node
 
+# A hint for each of more would have every console read everything anew.
+MOST_NAMED = 32
+
 
 def node_changed(node_id: int) -> None:
     """Something that scheduling sees changed: the revision grows, the cycle looks again.
@@ -28,6 +31,10 @@ def nodes_changed(node_ids: Collection[int]) -> None:
 def _grow(nodes: QuerySet[Node], node_ids: Collection[int]) -> None:
     nodes.update(revision=F("revision") + 1)
     after_commit(Topic.CYCLE_WAKE)
+    if len(node_ids) > MOST_NAMED:
+        after_commit(Topic.HINT, ("node",))
+        after_commit(Topic.HINT, ("map",))
+        return
     for node_id in node_ids:
         node_shown(node_id)
 

@@ -6,7 +6,7 @@ import functools
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ import msgspec
 import redis
 import structlog
 from django.conf import settings
+from redis.exceptions import LockError
 
 from agent.protocol import DeviceSample, NodeSample
 from controlplane.base.broker import Breaker
@@ -24,7 +25,7 @@ STREAM = "headrace:readings"
 MAX_ENTRIES = 20_000
 MAX_SAMPLES = 1024
 TIMEOUT_S = 0.25
-# After the death of who stored, readings wait so long; who takes longer is joined by another, which is harmless.
+# After the death of whoever stored, readings wait so long.
 ALONE_S = 15
 FIELD = b"r"
 GATHER_S = 0.02
@@ -121,12 +122,20 @@ def waiting() -> int | None:
 
 
 @contextmanager
-def taken_alone() -> Iterator[bool]:
-    """Whether nobody else takes from the stream: two would store the same at once, and wait for each other's rows."""
+def taken_alone() -> Iterator[Callable[[], bool] | None]:
+    """None while somebody else takes from the stream: two would store the same at once, and wait for each other's rows.
+    What is given says, each time it is asked, whether it is still so, and makes it last.
+    """
     lock = client().lock(f"{STREAM}:taken", timeout=ALONE_S)
     alone = lock.acquire(blocking=False)
+
+    def still() -> bool:
+        with suppress(LockError):
+            return bool(lock.reacquire())
+        return False
+
     try:
-        yield alone
+        yield still if alone else None
     finally:
         if alone:
             # Gone by its time, or with Valkey.

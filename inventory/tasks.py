@@ -21,8 +21,8 @@ log = structlog.get_logger(__name__)
 def flush_telemetry() -> int:
     """Moves readings from the stream to the database; returns the number of reports."""
     try:
-        with streams.taken_alone() as alone:
-            return telemetry.flush(UPWARD.booked).entries if alone else 0
+        with streams.taken_alone() as still_alone:
+            return telemetry.flush(UPWARD.booked, goes_on=still_alone).entries if still_alone else 0
     except (redis.RedisError, *DATABASE_GONE) as error:
         # What was not stored waits in the stream for the next tick.
         log.warning("readings-not-flushed", error=type(error).__name__)

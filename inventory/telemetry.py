@@ -95,8 +95,9 @@ class Flushed:
     devices: int
 
 
-def flush(booked_reader: BookedReader | None) -> Flushed:
-    """Stores what waits in the stream; with the bookings that `booked_reader` knows, unbooked use is noticed.
+def flush(booked_reader: BookedReader | None, *, goes_on: Callable[[], bool] = lambda: True) -> Flushed:
+    """Stores what waits in the stream, as long as it `goes_on`; with the bookings that `booked_reader` knows, unbooked
+    use is noticed.
 
     Killed between storing and forgetting it stores the same again, which changes nothing.
     """
@@ -108,7 +109,7 @@ def flush(booked_reader: BookedReader | None) -> Flushed:
         devices += _store_batch(readings, booked_reader)
         streams.forget(ids)
         entries += len(ids)
-        if len(ids) < BATCH:
+        if len(ids) < BATCH or not goes_on():
             break
     return Flushed(entries, devices)
 

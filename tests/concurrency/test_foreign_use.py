@@ -6,9 +6,11 @@ import pytest
 from django.db import connection, transaction
 
 from agent.protocol import NodeSample
+from controlplane.base import tx
 from inventory import streams
 from inventory.foreign_use import update_foreign
 from inventory.models import Device, DeviceReading, Node
+from inventory.revisions import nodes_changed
 from inventory.tasks import flush_telemetry
 from tests.inventory.factories import make_device, make_node
 
@@ -64,12 +66,24 @@ def test_one_flush_at_a_time(valkey_url):
     streams.client().delete(streams.STREAM)
     node = make_node()
     make_device(node)
-    with streams.taken_alone() as alone:
-        assert alone
+    with streams.taken_alone() as still_alone:
+        assert still_alone
         with streams.taken_alone() as another:
-            assert not another
+            assert another is None
+        assert still_alone()
         streams.push(node.pk, 1000, NodeSample(cpu_used_milli=1), [])
         assert flush_telemetry() == 0
     assert flush_telemetry() == 1
-    with streams.taken_alone() as alone:
-        assert alone
+    with streams.taken_alone() as still_alone:
+        assert still_alone
+        streams.client().delete(f"{streams.STREAM}:taken")
+        assert not still_alone()
+
+
+def test_many_nodes_are_told_by_one_hint(monkeypatch):
+    told = []
+    monkeypatch.setattr(tx, "tell", lambda topic, key="": told.append((topic, key)))
+    nodes = [make_node(f"m{number}").pk for number in range(33)]
+    with transaction.atomic():
+        nodes_changed(nodes)
+    assert told == [(tx.Topic.CYCLE_WAKE, ""), (tx.Topic.HINT, ("node",)), (tx.Topic.HINT, ("map",))]

@@ -46,6 +46,6 @@ export function staleKeys(hint: Hint): readonly (readonly unknown[])[] {
   // The server dropped hints that this page was too slow to take: everything may be old.
   if (topic === "resync") return [[]];
   const lists = (STALE_BY_TOPIC[topic] ?? []).map((name) => [name]);
-  if ((topic === "job" || topic === "node") && typeof id === "number") return [[topic, id], ...lists];
+  if (topic === "job" || topic === "node") return [typeof id === "number" ? [topic, id] : [topic], ...lists];
   return lists.length > 0 ? lists : [[topic]];
 }

@@ -97,6 +97,7 @@ describe("hints", () => {
     [["node", 3], [["node", 3], ["nodes"], ["device"]]],
     [["something-new"], [["something-new"]]],
     [["resync"], [[]]],
+    [["node"], [["node"], ["nodes"], ["device"]]],
     [["reasons"], [["jobs"], ["job"], ["overview"]]],
   ])("%j", (hint, keys) => expect(staleKeys(hint)).toEqual(keys));
 });
