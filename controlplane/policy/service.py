@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.db import connection, transaction
 from django.db.models import Max
@@ -11,14 +11,17 @@ from controlplane.accounts.audit import SYSTEM, record
 from controlplane.accounts.models import User
 from controlplane.base.tx import Topic, after_commit
 from controlplane.policy.active import ActivePolicy
+from controlplane.policy.contradictions import Path_
 from controlplane.policy.document import PolicyDocument
 from controlplane.policy.models import PolicyVersion
-from controlplane.policy.reading import read_document
+from controlplane.policy.reading import build, read_document, read_source
 
 # PostgreSQL's advisory lock for activations: version numbers are gapless and one is active.
 ACTIVATION_LOCK = 0x706F6C69
 Follower = Callable[[ActivePolicy], None]
+Check = Callable[[PolicyDocument], Iterable[tuple[Path_, str]]]
 _followers: list[Follower] = []
+_checks: list[Check] = []
 
 
 def follow(follower: Follower) -> None:
@@ -27,9 +30,24 @@ def follow(follower: Follower) -> None:
         _followers.append(follower)
 
 
+def check_with(check: Check) -> None:
+    """Ask `check` before every activation but the first: path and reason of each name that nothing has."""
+    if check not in _checks:
+        _checks.append(check)
+
+
+def read_checked(text: str) -> PolicyDocument:
+    """The document, which names only what is there; PolicyError names the first thing wrong."""
+    source = read_source(text)
+    document = build(source)
+    for path, reason in (found for check in _checks for found in check(document)):
+        raise source.error(path, reason)
+    return document
+
+
 def activate(text: str, *, author: User | None, reason: str) -> PolicyVersion:
     """Store `text` as the next version and make it the active one; PolicyError when it is not valid."""
-    document = read_document(text)
+    document = read_checked(text)
     with transaction.atomic():
         _lock()
         return _store(text, document, author=author, reason=reason)

@@ -13,7 +13,8 @@ from controlplane.accounts.permissions import Action, permission_for
 from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import LinesField, StrictSerializer, read_body
 from controlplane.base.problems import Fault, FieldError, Problem
-from controlplane.policy.reading import LARGEST_BYTES, PolicyError, read_document
+from controlplane.policy.reading import LARGEST_BYTES, PolicyError
+from controlplane.policy.service import read_checked
 from scheduling.api.serializers import NamedJobSerializer
 from scheduling.engine.types import CapKind
 from scheduling.policy_bridge import with_queues_of
@@ -72,7 +73,7 @@ class QueuesPreviewView(APIView):
     def post(self, request: Request) -> Response:
         text = read_body(request, DocumentSerializer)["document"]
         try:
-            document = read_document(text)
+            document = read_checked(text)
         except PolicyError as error:
             params = {"line": error.line, "field": error.field, "reason": error.reason}
             message = _("The request is not valid.")

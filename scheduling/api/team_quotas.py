@@ -19,6 +19,7 @@ from controlplane.accounts.permissions import Action, permission_for, permission
 from controlplane.accounts.scoping import signed_in, visible_to
 from controlplane.base.api import PAGE_PARAMETERS, StrictSerializer, page, page_of, read_body, read_query
 from controlplane.base.problems import Fault, Problem, invalid, not_found
+from inventory.known_names import no_such_model
 from queues import team_quotas
 from queues.models import Queue, TeamQuota
 from scheduling.api.consequences import ConsequencesSerializer, DryRunQuerySerializer
@@ -101,6 +102,8 @@ class TeamQuotasView(APIView):
             raise invalid("queue", Fault.NOT_FOUND)
         team = _team(request, body["team"])
         model, quota_milli = body.get("model") or "", body["quota_milli"]
+        if model and (reason := no_such_model(model)):
+            raise invalid("model", Fault.NOT_FOUND, message=reason)
         if read_query(request, DryRunQuerySerializer)["dry_run"]:
             return _foretold(request, queue, TeamCap(team.pk, model or None, quota_milli))
         quota = team_quotas.set_team_quota(request, queue, team, model=model, quota_milli=quota_milli)
