@@ -61,9 +61,25 @@ def read_conditions(top: Fields) -> dict[str, Any]:
         "retry_on": sorted(set(retry_on)),
         "back_off_s": top.integer("back_off_s", low=0, high=LONGEST_BACK_OFF_S) or 0,
         "on_hold": top.boolean("on_hold") or False,
+        "deferrable": _deferrable(top),
+        "latest_start": read_moment(top, "latest_start"),
         "latest_finish": read_moment(top, "latest_finish"),
         "on_late": LateAction(top.choice("on_late", list(LateAction)) or LateAction.END),
     }
+
+
+def _deferrable(top: Fields) -> bool:
+    """Only what says how long it may take at most can be put off before a latest finish."""
+    deferrable = top.boolean("deferrable") or False
+    if not deferrable and top.given("latest_start"):
+        top.refuse("latest_start", "not-deferrable")
+    if (
+        deferrable
+        and top.given("latest_finish")
+        and not (top.given("latest_start") or top.given("time_limit_s"))
+    ):
+        top.refuse("latest_finish", "time-limit-missing")
+    return deferrable
 
 
 def read_moment(top: Fields, name: str) -> str | None:

@@ -40,6 +40,7 @@ class Gate(StrEnum):
     DEPENDENCY = "dependency"
     BACK_OFF = "back-off"
     SLOT = "slot"
+    WINDOW = "window"
 
 
 class Next(StrEnum):

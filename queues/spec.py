@@ -145,7 +145,8 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     runs in a container; only there `mounts` (SOURCE:TARGET[:ro]), `network` and shared memory have a meaning.
 
     `retry_on` are the endings that are tried again (none: what the job itself did wrong), each after `back_off_s`
-    doubled with every retry. `latest_finish` is a moment in UTC.
+    doubled with every retry. `latest_start` and `latest_finish` are moments in UTC. A `deferrable` job
+    waits for the valley window, unless the cluster is idle or its latest start has come.
     """
 
     name: str
@@ -173,6 +174,8 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     retry_on: list[str] = []
     back_off_s: int = 0
     on_hold: bool = False
+    deferrable: bool = False
+    latest_start: str | None = None
     latest_finish: str | None = None
     on_late: LateAction = LateAction.END
 

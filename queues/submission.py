@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 from django.db import transaction
@@ -75,8 +75,9 @@ def accept(submission: Submission) -> Accepted:
 def _check_conditions(user: User, spec: JobSpec) -> None:
     """Problem 400 for jobs to wait for that are not there or ended otherwise already, and for a finish that is over."""
     faults = []
-    if spec.latest_finish is not None and datetime.fromisoformat(spec.latest_finish) <= clock.now():
-        faults.append(FieldError("latest_finish", "in-the-past"))
+    for name, text in (("latest_start", spec.latest_start), ("latest_finish", spec.latest_finish)):
+        if text is not None and datetime.fromisoformat(text) <= clock.now():
+            faults.append(FieldError(name, "in-the-past"))
     ids = [after.job for after in spec.after]
     statuses = (
         dict(visible_to(user, Job.objects.filter(pk__in=ids)).values_list("pk", "status")) if ids else {}
@@ -122,8 +123,24 @@ def unsaved_job(accepted: Accepted, owner: User) -> Job:
         submitted_at=now,
         pending_since=now,
         on_hold=spec.on_hold,
-        latest_finish=None if spec.latest_finish is None else datetime.fromisoformat(spec.latest_finish),
+        latest_finish=_moment(spec.latest_finish),
+        deferrable=spec.deferrable,
+        deferred=spec.deferrable,
+        latest_start=_latest_start(spec),
     )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _latest_start(spec: JobSpec) -> datetime | None:
+    """The moment until which a deferrable job can be put off: as it says, and so that it can be over in time."""
+    start, finish = _moment(spec.latest_start), _moment(spec.latest_finish)
+    if finish is not None and spec.time_limit_s is not None:
+        by_finish = finish - timedelta(seconds=spec.time_limit_s)
+        start = by_finish if start is None else min(start, by_finish)
+    return start if spec.deferrable else None
 
 
 def _create(accepted: Accepted, owner: User) -> Job:
@@ -132,9 +149,9 @@ def _create(accepted: Accepted, owner: User) -> Job:
     array = (
         None if spec.array is None else make_array(job, tasks=spec.array.tasks, at_once=spec.array.at_once)
     )
-    if spec.on_hold or spec.after:
-        # What it waits for may be over already: the first look at the gates finds that.
-        lifecycle.begin_held(job, Gate.PERSON if spec.on_hold else Gate.DEPENDENCY)
+    gate = _first_gate(spec)
+    if gate is not None:
+        lifecycle.begin_held(job, gate)
     job.save(force_insert=True)
     Dependency.objects.bulk_create(
         Dependency(job=job, on_id=after.job, ends=after.ends) for after in spec.after
@@ -143,6 +160,15 @@ def _create(accepted: Accepted, owner: User) -> Job:
     if array is not None:
         add_tasks(job, array, actor=owner.username)
     return job
+
+
+def _first_gate(spec: JobSpec) -> Gate | None:
+    """What keeps the job at first. It may be open already: the next look finds that."""
+    if spec.on_hold:
+        return Gate.PERSON
+    if spec.after:
+        return Gate.DEPENDENCY
+    return Gate.WINDOW if spec.deferrable else None
 
 
 def _body_hash(raw: object) -> str:

@@ -26,6 +26,8 @@ def gate_of(job: Job) -> Gate | None:
         return Gate.DEPENDENCY
     if job.not_before is not None and job.not_before > clock.now():
         return Gate.BACK_OFF
+    if job.deferred:
+        return Gate.WINDOW
     return None if job.has_slot else Gate.SLOT
 
 

@@ -63,6 +63,10 @@ FAULTS: Mapping[str, str | Promise] = {
     "not-a-moment": _(
         "Is no moment. Write date, time and offset from UTC, for example 2026-12-31T08:00:00+08:00."
     ),
+    "not-deferrable": _("Has a meaning only for deferrable jobs. Set deferrable to true, or leave it out."),
+    "time-limit-missing": _(
+        "How late a deferrable job may start follows only from its time limit. Give time_limit_s."
+    ),
     "in-the-past": _("This moment is over."),
     "no-such-job": _("There is no job %(job)s, or you may not see it."),
     "never-met": _("Job %(job)s is over already, and ended otherwise."),

@@ -16,6 +16,7 @@ from controlplane.policy.active import active_policy
 from queues.gates import open_gates
 from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.deadlines import end_overdue
+from scheduling.deferring import defer_or_let_go
 from scheduling.engine.codec import Recording
 from scheduling.engine.fairshare import Whole
 from scheduling.engine.ordering import in_service_order
@@ -145,6 +146,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     """Look at every waiting job once."""
     end_overdue()
     open_gates()
+    defer_or_let_go(active_policy().valley_window)
     if cluster_is_paused():
         return
     declare_lost_nodes()

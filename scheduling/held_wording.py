@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.base import clock
+from controlplane.policy.active import active_policy
 from queues.conditions import AfterEnd
 from queues.derive import Gate, held_code
 from queues.models import LIVE_STATUSES, Dependency, Job
 from queues.spec import decode_spec
+from scheduling.deferring import current_season
 from scheduling.wording import Sentence, Text
 
 PERSON = _("It is held until somebody releases it.")
 BACK_OFF = _("It failed and is tried again in %(seconds)s s.")
+WINDOW = _("It waits for a quieter time; the valley window opens in %(hours)s h %(minutes)s min.")
+SOONER = _("It starts sooner when the cluster stays as idle as it is, in %(hours)s h %(minutes)s min.")
+BY = _("It starts in %(hours)s h %(minutes)s min at the latest.")
 SLOT = _("It is task %(index)s of its array, of which %(at_once)s are under way at once.")
 AFTER: Mapping[AfterEnd, Text] = {
     AfterEnd.OK: _("It waits for job %(job)s to end well."),
@@ -43,6 +49,8 @@ def held_sentence(job: Job, unmet: Mapping[int, list[Dependency]]) -> Sentence:
     if gate is Gate.DEPENDENCY:
         text = str(AFTER[AfterEnd(params["ends"])]) % params
         return Sentence(code, f"{text} {MORE % params}" if params["more"] else text, params)
+    if gate is Gate.WINDOW:
+        return Sentence(code, _window_text(params), params)
     template = {Gate.PERSON: PERSON, Gate.BACK_OFF: BACK_OFF, Gate.SLOT: SLOT}[gate]
     return Sentence(code, str(template) % params, params)
 
@@ -54,9 +62,36 @@ def _params(job: Job, gate: Gate, unmet: list[Dependency]) -> dict[str, Any]:
     if gate is Gate.SLOT:
         array = decode_spec(job.spec).array
         return {"index": job.array_index, "at_once": None if array is None else array.at_once}
+    if gate is Gate.WINDOW:
+        return _window_params(job)
     if gate is Gate.DEPENDENCY:
         return _first_dependency(unmet)
     return {}
+
+
+def _window_params(job: Job) -> dict[str, Any]:
+    """The moments that decide, as the API writes them; null where there is none."""
+    found = current_season(active_policy().valley_window)
+    moments = {"opens_at": found.opens_at, "early_at": found.early_at, "latest_start": job.latest_start}
+    return {name: None if at is None else at.isoformat() for name, at in moments.items()}
+
+
+def _window_text(params: Mapping[str, Any]) -> str:
+    """When the window opens, and what may let the job start before or at the latest then."""
+    now = clock.now()
+    at = {name: None if text is None else datetime.fromisoformat(text) for name, text in params.items()}
+    opens = at["opens_at"]
+    texts = [] if opens is None else [str(WINDOW) % _span(opens - now)]
+    for name, text in (("early_at", SOONER), ("latest_start", BY)):
+        moment = at[name]
+        if moment is not None and (opens is None or moment < opens):
+            texts.append(str(text) % _span(moment - now))
+    return " ".join(texts)
+
+
+def _span(left: timedelta) -> dict[str, int]:
+    minutes = max(0, -int(-left.total_seconds() // 60))
+    return {"hours": minutes // 60, "minutes": minutes % 60}
 
 
 def _first_dependency(unmet: list[Dependency]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from queues.models.job import (
     JobEvent,
     JobStatus,
 )
+from queues.models.lull import Lull
 from queues.models.queue import Queue
 from queues.models.quota import MemberShare, TeamQuota
 from queues.models.submission import IdempotencyKey
@@ -28,6 +29,7 @@ __all__ = [
     "JobArray",
     "JobEvent",
     "JobStatus",
+    "Lull",
     "MemberShare",
     "Queue",
     "TeamQuota",

@@ -72,6 +72,7 @@ class Job(models.Model):
 
     `held_for` is the gate (queues.derive.Gate) that keeps a held job, `on_hold` the wish of a person that it be kept.
     `not_before` ends a back-off. A task of an array has its index, and a slot when it is its turn.
+    A deferrable job is `deferred` while it waits for the valley window, at most until `latest_start`.
     """
 
     name = models.CharField(max_length=200)
@@ -97,6 +98,9 @@ class Job(models.Model):
         JobArray, null=True, on_delete=models.PROTECT, related_name="jobs", db_index=False
     )
     array_index = models.PositiveIntegerField(null=True)
+    deferrable = models.BooleanField(default=False)
+    deferred = models.BooleanField(default=False)
+    latest_start = models.DateTimeField(null=True)
     has_slot = models.BooleanField(default=True)
     on_hold = models.BooleanField(default=False)
     held_for = models.CharField(max_length=10, blank=True, default="")
@@ -146,6 +150,11 @@ class Job(models.Model):
                 fields=["latest_finish"],
                 condition=Q(latest_finish__isnull=False, status__in=LIVE_STATUSES),
                 name="job_due",
+            ),
+            models.Index(
+                fields=["latest_start"],
+                condition=Q(deferrable=True, status__in=WAITING_STATUSES),
+                name="job_deferrable",
             ),
             models.Index(fields=["not_before"], condition=Q(held_for="back-off"), name="job_backing_off"),
         ]

@@ -117,6 +117,8 @@ JOB_REQUEST: dict[str, Any] = {
             "description": "Seconds before the first retry, doubled with each.",
         },
         "on_hold": {"type": "boolean", "description": "Wait until somebody releases it."},
+        "deferrable": {"type": "boolean", "description": "Wait for the valley window, or an idle cluster."},
+        "latest_start": {"type": "string", "format": "date-time", "nullable": True},
         "latest_finish": {"type": "string", "format": "date-time", "nullable": True},
         "on_late": {"type": "string", "enum": [*map(str, LateAction)]},
     },

@@ -112,6 +112,8 @@ class JobSpecSerializer(serializers.Serializer):
     retry_on = serializers.ListField(child=serializers.CharField())
     back_off_s = serializers.IntegerField()
     on_hold = serializers.BooleanField()
+    deferrable = serializers.BooleanField()
+    latest_start = serializers.DateTimeField(allow_null=True)
     latest_finish = serializers.DateTimeField(allow_null=True)
     on_late = serializers.ChoiceField(choices=[action.value for action in LateAction])
 

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from scheduling.api.arrays import ArraysView, ArrayView, CancelArrayView
+from scheduling.api.calendar import ValleyView
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
 from scheduling.api.consequences import QueuesPreviewView
 from scheduling.api.job_actions import (
@@ -47,6 +48,7 @@ urlpatterns = [
     path("team-quotas/<int:quota_id>/shares/<username:username>", MemberShareView.as_view()),
     path("map", MapView.as_view()),
     path("overview", OverviewView.as_view()),
+    path("valley", ValleyView.as_view()),
     path("pauses", PausesView.as_view()),
     path("pause", PauseView.as_view()),
     path("resume", ResumeView.as_view()),

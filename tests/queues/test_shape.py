@@ -33,6 +33,8 @@ IRRELEVANT = {
     "on_hold": True,
     "latest_finish": "2026-12-31T00:00:00+00:00",
     "on_late": LateAction.TELL,
+    "deferrable": True,
+    "latest_start": "2026-12-30T00:00:00+00:00",
     "queue": "offline",  # by its id, see below
     "team": "vision",  # by its id, see below
 }

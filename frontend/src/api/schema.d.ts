@@ -1401,6 +1401,23 @@ export interface paths {
         patch: operations["user_edit"];
         trace?: never;
     };
+    "/api/v1/valley": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The coming valley windows, also over midnight and on days of 23 and 25 hours. */
+        get: operations["valley"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/what-if": {
         parameters: {
             query?: never;
@@ -2170,6 +2187,9 @@ export interface components {
             retry_on: string[];
             back_off_s: number;
             on_hold: boolean;
+            deferrable: boolean;
+            /** Format: date-time */
+            latest_start: string | null;
             /** Format: date-time */
             latest_finish: string | null;
             on_late: components["schemas"]["OnLateEnum"];
@@ -3115,6 +3135,22 @@ export interface components {
             ok: boolean;
             version: string | null;
         };
+        /**
+         * @description The valley window by the clocks of its time zone and the moments at which it opens and closes; `open` with the
+         *     reason `because` while deferrable jobs may start. `early_at`: when a cluster that stays as idle as it is lets them.
+         */
+        Valley: {
+            from: string;
+            to: string;
+            time_zone: string;
+            early_below_percent: number;
+            early_after_s: number;
+            open: boolean;
+            because: string | null;
+            /** Format: date-time */
+            early_at: string | null;
+            windows: components["schemas"]["Window"][];
+        };
         /** @enum {string} */
         VendorEnum: "nvidia" | "ascend" | "amd" | "cambricon" | "hygon" | "mthreads" | "iluvatar" | "metax" | "tenstorrent";
         /** @description Seconds that jobs started in the last 24 hours had waited. */
@@ -3171,6 +3207,13 @@ export interface components {
         Why: {
             code: string;
             text: string;
+        };
+        /** @description One stretch of time; the end is not part of it. */
+        Window: {
+            /** Format: date-time */
+            opens_at: string;
+            /** Format: date-time */
+            closes_at: string;
         };
         /** @description Messages that no worker has taken yet; null when the broker does not answer. */
         WorkerQueue: {
@@ -4806,6 +4849,10 @@ export interface operations {
                     back_off_s?: number;
                     /** @description Wait until somebody releases it. */
                     on_hold?: boolean;
+                    /** @description Wait for the valley window, or an idle cluster. */
+                    deferrable?: boolean;
+                    /** Format: date-time */
+                    latest_start?: string | null;
                     /** Format: date-time */
                     latest_finish?: string | null;
                     /** @enum {string} */
@@ -7364,6 +7411,45 @@ export interface operations {
             };
         };
     };
+    valley: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Valley"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     what_if: {
         parameters: {
             query?: never;
@@ -7448,6 +7534,10 @@ export interface operations {
                             back_off_s?: number;
                             /** @description Wait until somebody releases it. */
                             on_hold?: boolean;
+                            /** @description Wait for the valley window, or an idle cluster. */
+                            deferrable?: boolean;
+                            /** Format: date-time */
+                            latest_start?: string | null;
                             /** Format: date-time */
                             latest_finish?: string | null;
                             /** @enum {string} */
