@@ -41,7 +41,8 @@ _MIB_OF = dict.fromkeys(("", "m", "mib", "mb"), 1.0) | {
     "tb": float(1 << 20),
     "tib": float(1 << 20),
 }
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# Colours, also where the escape got lost or was spelled out when somebody copied the text.
+_ANSI = re.compile(r"(?:\x1b|\u241b|\^\[)\[[0-9;?]*[A-Za-z]|\[\d{1,2}(?:;\d{1,3})*m(?!\w*\])")
 
 
 class ProbeError(Exception):

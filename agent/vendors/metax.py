@@ -95,6 +95,7 @@ def _from_table(record: Record) -> Finding | None:
         return None
     lower = " ".join(record.lines[1]) if len(record.lines) > 1 else ""
     power = re.search(r"(\S+)\s*/\s*(\S+?W|N/A)\b", record.under("Pwr:Usage/Cap") or "")
+    alone = re.search(r"(\S+W)\b", record.under("Power") or "")  # tables of older versions know no limit
     heat = re.search(r"(?:^|\s)(-?[\d.]+|N/A)\s*C\b", lower)
     used, total = split_pair(record.under("Memory-Usage"))
     use = (record.under("GPU-Util") or "").split()
@@ -107,7 +108,7 @@ def _from_table(record: Record) -> Finding | None:
         memory_total=total,
         utilization=use[0] if use else None,
         temperature=heat.group(1) if heat else None,
-        power=power.group(1) if power else None,
+        power=power.group(1) if power else alone.group(1) if alone else None,
         power_limit=power.group(2) if power else None,
         states=(("GPU-State", state),) if state else (),
         complaints=tuple(cell for cell in record.cells if not re.search(r"%\s+\w+$", cell)),

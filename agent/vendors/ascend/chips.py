@@ -164,6 +164,9 @@ def _indices(chips: Sequence[Chip], *, by_logic: bool) -> list[int]:
     if by_logic and all(chip.logic is not None for chip in chips):
         return [chip.logic for chip in chips if chip.logic is not None]
     per_board = _chips_per_board(chips)
+    told = [chip.phy for chip in chips if chip.phy is not None]
+    if len(set(told)) < len(told):  # in a container that was given a part of a board, its dies may share one
+        chips = [replace(chip, phy=None) for chip in chips]
     return [_index(chip, chips_per_board=per_board) for chip in chips]
 
 

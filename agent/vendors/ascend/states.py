@@ -24,6 +24,7 @@ HEALTH: Mapping[str, tuple[CheckResult, str]] = {
     "fault": (FAILED, "error-state"),
     "error": (FAILED, "error-state"),
     "abnormal": (FAILED, "error-state"),
+    "unhealthy": (FAILED, "error-state"),
     "offline": (FATAL, "lost"),
     "lost": (FATAL, "lost"),
 }

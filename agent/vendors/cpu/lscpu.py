@@ -53,8 +53,8 @@ def _flat(entries: Iterable[Any], depth: int = 0) -> Iterator[tuple[str, str]]:
     for entry in entries:
         if not isinstance(entry, dict):
             continue
-        if isinstance(entry.get("field"), str) and isinstance(entry.get("data"), str):
-            yield english(entry["field"].rstrip(":：")), entry["data"].strip()
+        if isinstance(entry.get("field"), str) and isinstance(entry.get("data"), str | None):
+            yield english(entry["field"].rstrip(":：")), (entry.get("data") or "").strip()
         children = entry.get("children")
         if isinstance(children, list) and depth < 8:
             yield from _flat(children, depth + 1)

@@ -17,6 +17,10 @@ _OLD_SLICE = re.compile(r"^MIG-GPU-[^/]+/(\d{1,5})/(\d{1,5})$")
 _LINK = re.compile(
     r"^\s+Link (\d{1,3})\s*:\s*(?:(\d{1,6}(?:\.\d+)?)\s*GB/s|(<inactive>|inactive))", re.IGNORECASE
 )
+_BUS_ID = re.compile(r"^[0-9A-Fa-fXx*?#]{2}:[0-9A-Fa-fXx*?#]{2}\.[0-9Xx*?#]$")
+_COUNTER = re.compile(
+    r"^\s+Link \d{1,3}\s*:\s*[^:]*\b(?:Errors?|Count)[^:]*:\s*(?:\d+|N/A)\s*$", re.IGNORECASE
+)
 _DETAIL = re.compile(r"^\s+(?:MIG|Link)\b")
 
 
@@ -47,8 +51,10 @@ def parse_list(captured: str) -> Readout:
 
 
 def _is_gpu(line: str) -> bool:
+    """A bus id after the number is the heading of a report."""
     match = _GPU.match(line)
-    return bool(match and (match.group(3) or match.group(2)) and "handle" not in line)
+    named = match and (match.group(3) or (match.group(2) and not _BUS_ID.match(match.group(2))))
+    return bool(named and "handle" not in line)
 
 
 def _add(look: Look, line: str) -> Look:
@@ -60,7 +66,8 @@ def _add(look: Look, line: str) -> Look:
         return replace(look, ports=(*look.ports, port))
     if part:
         return replace(look, partitions=(*look.partitions, _partition(look, part)))
-    return replace(look, words=(*look.words, ("list", line))) if _DETAIL.match(line) else look
+    told = _DETAIL.match(line) and not _COUNTER.match(line)
+    return replace(look, words=(*look.words, ("list", line))) if told else look
 
 
 def _partition(look: Look, match: re.Match[str]) -> Partition:

@@ -21,6 +21,7 @@ TAGS = {
     ("gpu", "gpu_uuid"): "uuid",
     ("utilization", "gpu"): "gpu_util",
     ("temperature", "gpu_current_temp"): "gpu_temp",
+    ("temperature", "gpu"): "gpu_temp",
     ("temperature", "gpu_slowdown_temp"): "gpu_temp_slow_threshold",
     ("ecc_mode", "current"): "current_ecc",
     ("remapped_rows", "remapping_failure_occurred"): "remapped_row_failure",

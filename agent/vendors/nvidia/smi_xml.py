@@ -152,7 +152,7 @@ def look_of(gpu: Element, index: int, *, cut: bool = False, memory_due: bool = T
         limits=_power(gpu, LIMITS),
         ecc=_text(gpu, "ecc_mode/current_ecc"),
         uncorrectable=_uncorrectable(gpu),
-        words=tuple(_words(gpu)),
+        words=(("gpu", gpu.text or ""), *_words(gpu)),
         found=tuple(_found(gpu)),
         memory_due=memory_due,
         cut=cut,
@@ -183,6 +183,7 @@ def _found(gpu: Element) -> list[tuple[str, str]]:
         ("reset-required", "gpu_reset_status/reset_required"),
         ("drain-recommended", "gpu_reset_status/drain_and_reset_recommended"),
         ("row-remap-failed", "remapped_rows/remapped_row_failure"),
+        ("sram-errors-exceeded", "ecc_errors/aggregate/sram_threshold_exceeded"),
         ("row-remap-pending", "remapped_rows/remapped_row_pending"),
         ("page-retirement-pending", "retired_pages/pending_blacklist"),
         ("page-retirement-pending", "retired_pages/pending_retirement"),
@@ -194,6 +195,7 @@ def _found(gpu: Element) -> list[tuple[str, str]]:
             if _THERMAL.match(str(reason.tag)) and (reason.text or "").strip() == "Active":
                 found.append(("over-temperature", f"{reason.tag}: Active"))
     found += action_findings(_text(gpu, "gpu_recovery_action"))
+    found += _fabric_health(gpu)
     return found + fabric_findings(_text(gpu, "fabric/state"), _text(gpu, "fabric/status"))
 
 
@@ -201,6 +203,21 @@ def action_findings(action: str | None) -> list[tuple[str, str]]:
     """What a recovery action means; drivers write `Reset` as well as `GPU Reset`."""
     code = states.judge_action(action or "")
     return [(code, f"recovery action: {action}")] if code else []
+
+
+def _fabric_health(gpu: Element) -> list[tuple[str, str]]:
+    """What newer drivers tell of a device's links to the fabric."""
+    found = []
+    for name, bad in (
+        ("bandwidth", "degraded"),
+        ("route_unhealthy", "true"),
+        ("access_timeout_recovery", "true"),
+        ("summary", "unhealthy"),
+    ):
+        word = _text(gpu, f"fabric/health/{name}") or ""
+        if word.lower() == bad:
+            found.append(("fabric-failed", f"fabric {name}: {word}"))
+    return found
 
 
 def fabric_findings(state: str | None, status: str | None) -> list[tuple[str, str]]:

@@ -33,6 +33,7 @@ CODES: dict[str, CheckResult] = {
     "error-state": FAILED,
     "drain-recommended": FAILED,
     "row-remap-failed": FAILED,
+    "sram-errors-exceeded": FAILED,
     "row-remap-pending": FAILED,
     "page-retirement-pending": FAILED,
     "over-temperature": FAILED,

@@ -148,7 +148,11 @@ def _unclear(name: str, finding: Finding, facts: DeviceFacts, table: Table) -> C
     answered = (several and not finding.tells_memory) or (
         used is not None and facts.memory_total_mib is not None
     )
-    if good or answered:
+    # A driver that answers for a device tells some figure of it; its memory alone is known from elsewhere.
+    silent = all(live[name] is not None for name in live) and not any(
+        figure is not None for figure in figures[1:]
+    )
+    if good or (answered and not silent):
         return None
     return _not_ok(name, CheckResult.UNKNOWN, "no-reading", "this output says nothing of the device's health")
 

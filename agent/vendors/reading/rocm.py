@@ -29,6 +29,7 @@ _SLICE = re.compile(r"^\s*([^,]+),\s*([^,]+),\s*(\d{1,2})\s*$")
 _ASIDE = re.compile(
     r"\bunable to (?:get|display|read|print|find)\b|\bexpected \w+ value from\b", re.IGNORECASE
 )
+_NAMED = re.compile(r"\b(?:GPU|DCU|HCU)\[(\d{1,4})\]")
 _LEVEL = re.compile(r"^(?:ERROR|WARNING)\b[\s:]*", re.IGNORECASE)
 _NO_STATE = ("", "n/a", "none", "unknown")
 FEWEST_COLUMNS = 5
@@ -48,6 +49,7 @@ _POWER = (
     "average_socket_power (w)",
 )
 _HEAT = ("sensor edge", "sensor core", "sensor junction", "sensor memory", "sensor mem", "sensor #1")
+_SENSOR = re.compile(r"^temperature \(sensor #[^)]*\)(?: \(c\))?$")
 _METRIC_HEAT = ("temperature_edge (c)", "temperature_hotspot (c)", "temperature_mem (c)")
 _MODEL = ("card series", "device name", "card model", "product name")
 _PCI_ID = ("device id", "gpu id")
@@ -132,17 +134,22 @@ def read_table(text: str) -> Capture:
 
 
 def split_asides(lines: list[str], table: Table) -> tuple[list[str], Capture]:
-    """(the other lines, warnings of what the tool could not read): these say nothing of a device's health."""
+    """(the other lines, warnings of what the tool could not read): these say nothing of a device's health, but that
+    there is one.
+    """
     kept: list[str] = []
     warnings = []
+    named: dict[int, Finding] = {}
     for line in lines:
         words = _LEVEL.sub("", line)
         if _ASIDE.search(words) and not table.judge(words):
             said = notice("tool-failed", problem=line[:EVIDENCE_CHARS])
             warnings += [] if said in warnings else [said]
+            if device := _NAMED.search(words):
+                named[int(device.group(1))] = Finding(index=int(device.group(1)), tells_memory=False)
         else:
             kept.append(line)
-    return kept, Capture(warnings=tuple(warnings))
+    return kept, Capture(tuple(named.values()), warnings=tuple(warnings))
 
 
 def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
@@ -259,7 +266,8 @@ def _told(keys: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 
 def _heat(keys: Mapping[str, str]) -> str | None:
     names = tuple(f"temperature ({sensor}) (c)" for sensor in _HEAT)
-    found = _told(keys, (*names, *_METRIC_HEAT, "temperature (sensor #1)", "temperature"))
+    sensors = (key for key in keys if _SENSOR.match(key))
+    found = _told(keys, (*names, *_METRIC_HEAT, "temperature", *sensors))
     return found.rstrip("cC") if found else None
 
 

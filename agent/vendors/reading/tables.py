@@ -11,6 +11,7 @@ MOST_LINE_CHARS = 1 << 16
 _RULE = re.compile(r"^[\s+|=\-]*[=\-]{3,}[\s+|=\-]*$")
 STARTS_RECORD = re.compile(r"^\d{1,4}(?=\s|$)")
 _PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
+_NO_PAIR = re.compile(r"^\s*\[?N/A\]?\s*$", re.IGNORECASE)
 NAMED_LINE = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([^()]+)\)\s*$")
 _PROCESS = re.compile(r"^(\d{1,4})\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
 _WITH_FUNCTION = re.compile(r"^(\d{1,4})\s+\S+\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
@@ -102,7 +103,7 @@ def split_pair(text: str | None) -> tuple[str | None, str | None]:
 
     Anything else is handed back as the first.
     """
-    match = _PAIR.match(text or "")
+    match = None if _NO_PAIR.match(text or "") else _PAIR.match(text or "")
     if match is None:
         return text, None
     first, second = match.groups()
