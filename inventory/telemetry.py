@@ -25,8 +25,9 @@ from inventory.wiring import Booked
 
 log = structlog.get_logger(__name__)
 
-BATCH = 2_000
-MAX_BATCHES = 20
+# Small enough that the first of many do not wait for the last to be stored.
+BATCH = 500
+MAX_BATCHES = 80
 
 # A card that is there has a better claim to its address than one that left.
 RESOLVE = """
