@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from queues.conditions import AfterEnd, LateAction
+from queues.derive import RETRIED
 from queues.models import ExitClass, Intent, JobStatus
 from scheduling.engine.types import CapKind
 from scheduling.estimates import Basis
@@ -109,7 +110,7 @@ class JobSpecSerializer(serializers.Serializer):
     checkpoint = CheckpointSpecSerializer(allow_null=True)
     after = AfterSerializer(many=True)
     array = ArraySpecSerializer(allow_null=True)
-    retry_on = serializers.ListField(child=serializers.CharField())
+    retry_on = serializers.ListField(child=serializers.ChoiceField(choices=sorted(RETRIED)))
     back_off_s = serializers.IntegerField()
     on_hold = serializers.BooleanField()
     deferrable = serializers.BooleanField()

@@ -2184,7 +2184,7 @@ export interface components {
             checkpoint: components["schemas"]["CheckpointSpec"] | null;
             after: components["schemas"]["After"][];
             array: components["schemas"]["ArraySpec"] | null;
-            retry_on: string[];
+            retry_on: components["schemas"]["RetryOnEnum"][];
             back_off_s: number;
             on_hold: boolean;
             deferrable: boolean;
@@ -2865,6 +2865,8 @@ export interface components {
             splittable: boolean;
             shareable: boolean;
         };
+        /** @enum {string} */
+        RetryOnEnum: "exit-code" | "signal" | "start-failed" | "time-limit";
         /** @enum {string} */
         RoleEnum: "admin" | "operator" | "member";
         /** @description A container runtime. */
