@@ -46,7 +46,7 @@ from agent.protocol import (
 )
 from agent.runners.memory import DeviceMemory
 from agent.vendors import PROBES
-from agent.vendors.base import SEVERITY, Probe, Readout, with_vendor
+from agent.vendors.base import Probe, Readout, with_vendor
 from agent.vendors.worker import Answer
 
 logger = logging.getLogger("headrace.agent.collect")
@@ -75,7 +75,7 @@ class Readings:
         worst = {check.device: check for check in self.checks}
         for check in undelivered.checks:
             now = worst.get(check.device)
-            if now is None or SEVERITY[check.result] > SEVERITY[now.result]:
+            if now is None or check.result.severity > now.result.severity:
                 worst[check.device] = check
         return replace(self, checks=tuple(worst.values()))
 

@@ -76,6 +76,11 @@ class CheckResult(StrEnum):
     FATAL = "fatal"
     UNKNOWN = "unknown"
 
+    @property
+    def severity(self) -> int:
+        """Worse is more; what is not known is worse than what is well."""
+        return ("ok", "unknown", "failed", "fatal").index(self.value)
+
 
 class Cpu(msgspec.Struct, frozen=True):
     """One logical CPU."""

@@ -39,7 +39,6 @@ _RESULTS = {
     CheckResult.FATAL: Observation.FATAL,
     CheckResult.UNKNOWN: Observation.UNKNOWN,
 }
-_GRAVITY = (CheckResult.OK, CheckResult.UNKNOWN, CheckResult.FAILED, CheckResult.FATAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def observe_checks(devices: Iterable[Device], checks: Sequence[Check], threshold
     for check in checks[:MAX_CHECKS]:
         identity = normal_identity(check.device)
         known = by_identity.get(identity)
-        if known is None or _GRAVITY.index(check.result) > _GRAVITY.index(known.result):
+        if known is None or check.result.severity > known.result.severity:
             by_identity[identity] = check
     by_id = {device.pk: device for device in devices}
     seen = {device: _seen(device, by_id.get(device.parent_id or 0), by_identity) for device in by_id.values()}

@@ -28,8 +28,6 @@ MOST_ERRORS = 1 << 50
 EVIDENCE_CHARS = 500
 NO_INDEX = -1  # of a device known by its bus id only
 CPU = "cpu"  # what the host's own processors are called beside the vendors
-# Worse is more.
-SEVERITY = {CheckResult.OK: 0, CheckResult.UNKNOWN: 1, CheckResult.FAILED: 2, CheckResult.FATAL: 3}
 _NUMBER = re.compile(r"^([-+]?\d{1,15}(?:\.\d+)?)\s*[%A-Za-z/]*$")
 _SIZE = re.compile(r"^(\d{1,15}(?:\.\d+)?)\s*([KMGT]i?B|M|B|)$", re.IGNORECASE)
 _MIB_OF = dict.fromkeys(("", "m", "mib", "mb"), 1.0) | {

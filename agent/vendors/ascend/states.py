@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from agent.protocol import CheckResult
-from agent.vendors.base import EVIDENCE_CHARS, SEVERITY
+from agent.vendors.base import EVIDENCE_CHARS
 from agent.vendors.reading.complaints import ANOTHER_HOST
 
 OK, UNKNOWN, FAILED, FATAL = CheckResult.OK, CheckResult.UNKNOWN, CheckResult.FAILED, CheckResult.FATAL
@@ -74,7 +74,7 @@ def worse(first: Verdict | None, second: Verdict | None) -> Verdict | None:
     """The worse of two verdicts; the first of equals."""
     if first is None or second is None:
         return first or second
-    return second if SEVERITY[second[0]] > SEVERITY[first[0]] else first
+    return second if second[0].severity > first[0].severity else first
 
 
 def complaints(captured: str) -> list[str]:

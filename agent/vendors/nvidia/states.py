@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from agent.protocol import Check, CheckResult
-from agent.vendors.base import EVIDENCE_CHARS, SEVERITY
+from agent.vendors.base import EVIDENCE_CHARS
 
 FATAL, FAILED, UNKNOWN = CheckResult.FATAL, CheckResult.FAILED, CheckResult.UNKNOWN
 NOT_SAID = "not-said"
@@ -64,7 +64,7 @@ def severity(check: Check) -> int:
     """Worse is more; a source that says nothing of health weighs less than one that says well."""
     if check.result is UNKNOWN and check.code == NOT_SAID:
         return -1
-    return SEVERITY[check.result]
+    return check.result.severity
 
 
 def is_broken(check: Check) -> bool:

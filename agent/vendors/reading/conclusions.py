@@ -12,7 +12,6 @@ from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Notice
 from agent.vendors.base import (
     EVIDENCE_CHARS,
     MOST_POWER_W,
-    SEVERITY,
     Reading,
     Readout,
     device_name,
@@ -104,7 +103,7 @@ def _check(finding: Finding, facts: DeviceFacts, table: Table) -> Check:
     worst: tuple[Rule, str] | None = None
     for label, text in [*printed.items(), *finding.states, *(("", line) for line in finding.complaints)]:
         hit = None if text and text.strip().lower() in table.good_states else table.judge(text or "")
-        if hit and (worst is None or SEVERITY[hit.result] > SEVERITY[worst[0].result]):
+        if hit and (worst is None or hit.result.severity > worst[0].result.severity):
             worst = hit, f"{label}: {text}" if label else text or ""
     if worst:
         return _not_ok(name, worst[0].result, worst[0].code, worst[1])

@@ -13,7 +13,7 @@ from agent.protocol import (
     Partition,
     normal_pci,
 )
-from agent.vendors.base import MOST_ERRORS, NO_INDEX, SEVERITY, Process, to_int, to_mib
+from agent.vendors.base import MOST_ERRORS, NO_INDEX, Process, to_int, to_mib
 from agent.vendors.reading.tables import Entry, ProcessRow
 
 _ABSENT = re.compile(
@@ -63,7 +63,7 @@ class Table:
     def judge(self, text: str) -> Rule | None:
         """The worst line that these words fall under."""
         hits = [line for line in self.rules if line.words.search(text)]
-        return max(hits, key=lambda line: SEVERITY[line.result], default=None)
+        return max(hits, key=lambda line: line.result.severity, default=None)
 
 
 @dataclass(frozen=True)
