@@ -21,6 +21,7 @@ from agent.collect import HostCollector, VendorWorker
 from agent.config import Config, ConfigError, Identity, load_config, load_identity, parse_setting, read_secret
 from agent.enrolment import enrol, pinned_ca
 from agent.host import cpus, memory, numa
+from agent.image_keeper import ImageKeeper
 from agent.journal import Journal
 from agent.loop import Agent
 from agent.notices import notice
@@ -115,10 +116,12 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     identity = load_identity(state_dir) or enrol(config, pause=stopping.wait)
-    agent = build_agent(config, identity)
+    agent, images = build_agent(config, identity)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: agent.stop())
     if not stopping.is_set():
+        if images is not None:
+            images.start()
         agent.run()
     if config.stop_jobs_on_exit:
         agent.stop_jobs(timeout_s=30.0)
@@ -126,8 +129,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def build_agent(config: Config, identity: Identity) -> Agent:
-    """The agent of this very machine."""
+def build_agent(config: Config, identity: Identity) -> tuple[Agent, ImageKeeper | None]:
+    """The agent of this very machine, and who fetches images beside it where it may."""
     state_dir = Path(config.state_dir)
     server = config.server or identity.server
     journal = Journal(state_dir)
@@ -139,9 +142,10 @@ def build_agent(config: Config, identity: Identity) -> Agent:
         checkpoint_dir=Path(config.checkpoint_dir) if config.checkpoint_dir else None,
     )
     ca_file = pinned_ca(msgspec.structs.replace(config, server=server), None)
-    return Agent(
+    transport = Transport(server, token=identity.token, ca_file=ca_file)
+    agent = Agent(
         identity,
-        transport=Transport(server, token=identity.token, ca_file=ca_file),
+        transport=transport,
         collector=HostCollector(
             config,
             isolates_users=runner.isolates_users,
@@ -153,6 +157,14 @@ def build_agent(config: Config, identity: Identity) -> Agent:
         interval_s=config.interval_s,
         observe_only=config.observe_only,
     )
+    return agent, _image_keeper(config, transport, runner)
+
+
+def _image_keeper(config: Config, transport: Transport, runner: ProcessRunner) -> ImageKeeper | None:
+    """An agent that only watches fetches nothing, nor does one without a container engine."""
+    if config.observe_only or not runner.runs_containers():
+        return None
+    return ImageKeeper(transport.image_work, runner.containers, state_dir=Path(config.state_dir))
 
 
 def engine_settings(config: Config) -> EngineSettings:

@@ -14,6 +14,10 @@ from typing import TypeVar
 
 import msgspec
 
+from agent.image_types import ImageAction as ImageAction
+from agent.image_types import ImageOrders as ImageOrders
+from agent.image_types import ImageReport as ImageReport
+from agent.image_types import ImageResult as ImageResult
 from agent.memory_types import DeviceUse as DeviceUse
 from agent.memory_types import GuardRules as GuardRules
 from agent.memory_types import Pressure as Pressure

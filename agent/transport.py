@@ -15,7 +15,7 @@ import httpx
 import msgspec
 
 from agent import protocol
-from agent.protocol import EnrolReply, EnrolRequest, LogReply, Reply, Report
+from agent.protocol import EnrolReply, EnrolRequest, ImageOrders, ImageReport, LogReply, Reply, Report
 from agent.task import TaskKey
 
 T = TypeVar("T")
@@ -113,6 +113,10 @@ class Transport:
             timeout=LOG_TIMEOUT,
         )
         return self._ask(call, LogReply)
+
+    def image_work(self, report: ImageReport) -> ImageOrders:
+        """Say how image orders ended, learn what to do next."""
+        return self._post("/agent/v1/images", protocol.encode(report), ImageOrders, timeout=REPORT_TIMEOUT)
 
     def fetch_ca(self) -> bytes:
         """The server's CA certificate, unverified: the caller checks it against a pin."""

@@ -33,6 +33,7 @@ BEAT = (
     ("inventory.tasks.probe_cycle", PROBE_INTERVAL_S),
     ("inventory.tasks.probe_over_ssh", PROBE_INTERVAL_S),
     ("inventory.tasks.watch_rules", 10),
+    ("scheduling.tasks.warm_images", 60),
 )
 
 

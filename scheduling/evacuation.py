@@ -27,17 +27,20 @@ from queues.models import FINAL_STATUSES, Job, JobEvent
 from scheduling.backends.agent import bump_epoch
 from scheduling.bookings import FAILED, locked_live
 from scheduling.losses import give_up_unstoppable
+from scheduling.memory_alerts import forget_gone
 from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
 
 DEVICE_FAILED = "device-failed"
 DRAINED = "drained"
 REQUEUED = "requeued"
+PREEMPTED = "preempted"
 OVERBOOKED = "device-overbooked"
 # Why the server stopped a placement, as the ending that its job then has.
 ENDINGS: Mapping[str, Ending] = {
     DEVICE_FAILED: Ending.DEVICE_FAILED,
     DRAINED: Ending.DRAINED,
     REQUEUED: Ending.REQUEUED,
+    PREEMPTED: Ending.REQUEUED,
 }
 MOVABLE = tuple(phase for phase in LIVE_PHASES if phase != Phase.STOPPING)
 MISSING = Q(device__health=DeviceHealth.MISSING)
@@ -61,6 +64,7 @@ def reconcile() -> int:
     finish_drains(busy=Placement.objects.filter(phase__in=LIVE_PHASES).values("node_id"))
     tell_of_missing()
     tell_of_shrunken()
+    forget_gone()
     return stopped
 
 

@@ -15,6 +15,7 @@ from agent.protocol import Checkpoint, ExitReason, Pull, TaskPhase, TaskState
 from controlplane.base import clock
 from controlplane.base.texts import LINES, without_control_characters
 from controlplane.base.tx import Topic, after_commit
+from inventory.images.starts import note_start
 from inventory.models import Node
 from queues import lifecycle
 from queues.derive import Ending, Stage
@@ -172,6 +173,8 @@ def _follow_start(placement: Placement, job: Job, pull: Pull | None) -> None:
     assert placement.running_at is not None
     start_ms = max(0, clock.to_ms(placement.running_at) - clock.to_ms(placement.assigned_at))
     pull_ms = _pull_ms(pull, start_ms)
+    if job.spec.get("image") is not None:
+        note_start(placement.node_id, job.spec["image"], pull_ms=None if pull is None else pull_ms)
     progress = Progress(
         Stage.RUNNING,
         attempt=placement.attempt,

@@ -12,6 +12,7 @@ from scheduling.cycle import run_cycles
 from scheduling.expected import refresh_expected
 from scheduling.losses import declare_lost_nodes
 from scheduling.upkeep import prune_old
+from scheduling.warming import refresh_wanted
 
 
 def holder_name() -> str:
@@ -41,3 +42,9 @@ def expect() -> None:
 def prune() -> None:
     """Delete what is older than the policy keeps it."""
     prune_old(active_policy().retention)
+
+
+@shared_task(name="scheduling.tasks.warm_images")
+def warm_images() -> None:
+    """Find out which images are wanted where; nodes ask for their orders themselves."""
+    refresh_wanted()

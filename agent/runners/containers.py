@@ -25,6 +25,7 @@ from agent.runners.container_command import (
     NotAllowed,
     Place,
     Rules,
+    checked_image,
     create_arguments,
     env_lines,
     memory_nodes,
@@ -37,6 +38,8 @@ from agent.task import Record, TaskKey
 logger = logging.getLogger("headrace.agent.containers")
 ENGINES = ("podman", "docker")
 CALL_TIMEOUT_S = 60.0
+PULL_TIMEOUT_S = 3600.0
+NO_SUCH_IMAGE = ("image not known", "No such image")
 INIT_PROGRAMS = {
     "podman": ("catatonit", "/usr/libexec/podman/catatonit", "/usr/libexec/catatonit/catatonit"),
     "docker": ("docker-init",),
@@ -131,6 +134,21 @@ class Containers:
             return None
         return self._run(["exec", self._name(key), *way.command], timeout_s=way.timeout_s)[0] == 0
 
+    def fetch_image(self, image: str) -> str:
+        """Have an image here ahead of demand, with the node's own settings; why it failed, else empty."""
+        try:
+            name = checked_image(image)
+        except NotAllowed as error:
+            return str(error)
+        pulling = self._pulling()
+        command = [*map(str, pulling["pull_engine"]), "pull", "--quiet", *map(str, pulling["pull_options"])]
+        return self._why([*command, name], timeout_s=PULL_TIMEOUT_S)
+
+    def remove_image(self, image: str) -> str:
+        """Remove an image that no container uses; why it failed, else empty. One that is gone already is no failure."""
+        problem = self._why([*self.command, "rmi", image], timeout_s=CALL_TIMEOUT_S)
+        return "" if any(mark in problem for mark in NO_SUCH_IMAGE) else problem
+
     def remove(self, key: TaskKey) -> None:
         """Kill and remove the container of a task whose supervisor is gone."""
         if self.there:
@@ -177,7 +195,7 @@ class Containers:
             has_init=any(shutil.which(program) for program in INIT_PROGRAMS[self._kind]),
         )
 
-    def _pulling(self) -> dict[str, object]:
+    def _pulling(self) -> dict[str, list[str]]:
         """A registry's secret stays in the node's own file: only its place is passed on."""
         engine, options, auth = (
             list(self.command),
@@ -193,6 +211,23 @@ class Containers:
     def _call(self, arguments: Sequence[str]) -> str:
         status, output = self._run(arguments, timeout_s=CALL_TIMEOUT_S)
         return output if status == 0 else ""
+
+    def _why(self, command: Sequence[str], *, timeout_s: float) -> str:
+        """Run a command; the last line of what it says when it fails."""
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=self._env,
+                cwd="/",
+                timeout=timeout_s,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)[:500]
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return "" if done.returncode == 0 else (said[-1][:500] if said else "no message")
 
     def _run(self, arguments: Sequence[str], *, timeout_s: float) -> tuple[int, str]:
         try:

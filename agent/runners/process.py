@@ -80,7 +80,7 @@ class ProcessRunner:
         checkpoint_dir: Path | None = None,
     ) -> None:
         self._max_processes = max_processes
-        self._containers = Containers(
+        self.containers = Containers(
             engine or EngineSettings(),
             state_dir=journal.state_dir,
             most_processes=max_processes,
@@ -144,11 +144,11 @@ class ProcessRunner:
 
     def runs_containers(self) -> bool:
         """Whether jobs with an image can run here."""
-        return self._containers.there
+        return self.containers.there
 
     def sweep(self, known: Collection[TaskKey]) -> None:
         """Work folders and containers of no known task are what a cut short removal or a lost record left."""
-        self._containers.sweep(lambda task: (self._journal.tasks_dir / task).exists())
+        self.containers.sweep(lambda task: (self._journal.tasks_dir / task).exists())
         kept = {self._home(key).name for key in known}
         for entry in list(os.scandir(self._jobs_dir)):
             if HOME_NAME.fullmatch(entry.name) and entry.name not in kept:
@@ -310,7 +310,7 @@ class ProcessRunner:
     def _container_orders(self, record: Record) -> dict[str, object]:
         if not record.assignment.image:
             return {}
-        return self._containers.orders(
+        return self.containers.orders(
             record,
             folder=self._journal.folder(record.key),
             home=self._home(record.key),
@@ -326,7 +326,7 @@ class ProcessRunner:
         )
         assert way is not None
         if record.assignment.image:
-            return self._containers.checkpoint(record.key, way)
+            return self.containers.checkpoint(record.key, way)
         if not way.command:
             signal_first(read_facts(folder / "started"), way.signal)
             return None
@@ -428,7 +428,7 @@ class ProcessRunner:
             reason = ExitReason.LOST_PROCESS
             message = "its supervisor was killed" if same_boot else "the machine was restarted"
             if record.assignment.image:
-                self._containers.remove(record.key)
+                self.containers.remove(record.key)
             if same_boot:
                 kill_leftovers(folder, record)
         ended = read_exit(folder, record)  # it may have written its last word between our two looks

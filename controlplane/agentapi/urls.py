@@ -6,6 +6,7 @@ from django.urls import path
 
 from controlplane.agentapi.authority import authority_view
 from controlplane.agentapi.enrol import enrol_view
+from controlplane.agentapi.images import images_view
 from controlplane.agentapi.logs import log_view
 from controlplane.agentapi.report import report_view
 from controlplane.agentapi.wake import wake_view
@@ -15,5 +16,6 @@ urlpatterns = [
     path("report", report_view),
     path("wake", wake_view),
     path("ca", authority_view),
+    path("images", images_view),
     path("logs/<int:placement>", log_view),
 ]

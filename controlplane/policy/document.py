@@ -230,6 +230,20 @@ class MemoryGuard(Section, frozen=True):
     suspend: bool
 
 
+class ImageWarming(Section, frozen=True):
+    """Which images are fetched ahead of demand: of waiting jobs, and those that started `least_starts` times in the
+    history, on `copies` nodes; `at_once` nodes fetch at the same time.
+    """
+
+    enabled: bool
+    copies: Positive
+    at_once: Positive
+    history_days: Positive
+    least_starts: Positive
+    refresh_hours: Positive
+    prune_after_days: Positive
+
+
 class IdleRule(Section, frozen=True):
     """When an unused device is a finding."""
 
@@ -290,6 +304,7 @@ class PolicyDocument(Section, frozen=True):
     power: Power
     alert_rules: Annotated[tuple[AlertRule, ...], msgspec.Meta(max_length=100)]
     memory_guard: MemoryGuard
+    images: ImageWarming
     idle_rule: IdleRule
     tuning: Tuning
     canary: Canary

@@ -1,7 +1,7 @@
 """What exists: nodes, devices, links and their last readings."""
 
 from inventory.models.device import Device, DeviceEvent, DeviceHealth, DeviceLink, DeviceReading
-from inventory.models.image import Image
+from inventory.models.image import Image, ImagePush, ImageStart, PushState
 from inventory.models.node import (
     EnrolmentToken,
     Node,
@@ -23,6 +23,8 @@ __all__ = [
     "DeviceReading",
     "EnrolmentToken",
     "Image",
+    "ImagePush",
+    "ImageStart",
     "Node",
     "NodeContact",
     "NodeCredential",
@@ -30,6 +32,7 @@ __all__ = [
     "NodeSet",
     "NodeState",
     "ProbeBeat",
+    "PushState",
     "RemoteHost",
     "RemoteProblem",
     "RetiredBoot",

@@ -1,0 +1,129 @@
+"""Which nodes fetch which images ahead of demand, and which give them up again; the only writer of ImagePush rows.
+
+An order is a lease: a node that asks again before it answered gets the same order, and one that fell silent loses its
+place among those that fetch at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.db.models import F, Q
+
+from agent.protocol import ImageAction, ImageResult
+from controlplane.base import clock
+from controlplane.base.texts import without_control_characters
+from controlplane.policy.document import ImageWarming
+from inventory.images.names import canonical
+from inventory.models import ImagePush, PushState
+
+LEASE = timedelta(hours=1)
+FIRST_BACKOFF = timedelta(minutes=2)
+MOST_FAILURES = 5
+MOST_PRUNED_AT_ONCE = 20
+LARGEST_MS = 2**40
+LOCK = 7_226_001
+
+
+def want(pairs: Iterable[tuple[int, str]], *, here: Mapping[int, Collection[str]]) -> int:
+    """Have these images on these nodes (id, name) where they are not `here` already, and keep there what was fetched by
+    our wish; how many are new.
+    """
+    now = clock.now()
+    known = set(ImagePush.objects.values_list("node_id", "image"))
+    wanted = {(node, canonical(image)) for node, image in pairs}
+    asked = sorted(pair for pair in wanted if pair in known or pair[1] not in here.get(pair[0], ()))
+    rows = [ImagePush(node_id=node, image=image, wanted_at=now, due_at=now) for node, image in asked]
+    ImagePush.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["node", "image"], update_fields=["wanted_at"]
+    )
+    again = {"stage": PushState.WANTED, "due_at": now, "failures": 0, "problem": ""}
+    gone = ImagePush.objects.filter(wanted_at=now, stage__in=(PushState.PRUNED, PushState.PRUNING))
+    gone.update(**again)
+    return len(set(asked) - known)
+
+
+def refresh_old(warming: ImageWarming) -> int:
+    """Let what is still wanted be fetched anew, since a tag may name another image by now; how many."""
+    now = clock.now()
+    old = ImagePush.objects.filter(
+        stage=PushState.DONE,
+        ended_at__lt=now - timedelta(hours=warming.refresh_hours),
+        wanted_at__gte=now - timedelta(hours=1),
+    )
+    return old.exclude(image__contains="@sha256:").update(stage=PushState.WANTED, due_at=now)
+
+
+def give_up_unwanted(warming: ImageWarming) -> int:
+    """Mark for removal what nobody wanted for long; only what was fetched by our wish is ever here."""
+    unwanted = Q(wanted_at__lt=clock.now() - timedelta(days=warming.prune_after_days))
+    ImagePush.objects.filter(unwanted, stage__in=(PushState.WANTED, PushState.FAILED)).delete()
+    return ImagePush.objects.filter(unwanted, stage=PushState.DONE).update(stage=PushState.PRUNING)
+
+
+def next_orders(node: int, warming: ImageWarming) -> tuple[list[str], list[str]]:
+    """What this node is to fetch now (one image at most) and to remove."""
+    own = ImagePush.objects.filter(node_id=node)
+    removing = list(own.filter(stage=PushState.PRUNING).order_by("pk")[:MOST_PRUNED_AT_ONCE])
+    prune = [push.image for push in removing]
+    if not warming.enabled:
+        return [], prune
+    if not own.filter(stage__in=(PushState.WANTED, PushState.RUNNING)).exists():
+        return [], prune
+    with transaction.atomic():
+        # Who asks at the same time waits here, so that no more fetch together than may.
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        return _next_pull(node, warming.at_once), prune
+
+
+def _next_pull(node: int, at_once: int) -> list[str]:
+    now = clock.now()
+    own = ImagePush.objects.filter(node_id=node)
+    running = own.filter(stage=PushState.RUNNING).order_by("pk").first()
+    if running is None:
+        busy = ImagePush.objects.filter(stage=PushState.RUNNING, asked_at__gte=now - LEASE).count()
+        if busy >= at_once:
+            return []
+        running = own.filter(stage=PushState.WANTED, due_at__lte=now).order_by("due_at", "pk").first()
+    if running is None:
+        return []
+    ImagePush.objects.filter(pk=running.pk).update(stage=PushState.RUNNING, asked_at=now)
+    return [running.image]
+
+
+def take_results(node: int, results: Sequence[ImageResult]) -> None:
+    """Note how orders ended; an answer to none changes nothing."""
+    for result in results:
+        image = without_control_characters(result.image)[:320]
+        own = ImagePush.objects.filter(node_id=node, image=image)
+        if result.action is ImageAction.PULL:
+            _pulled(own.filter(stage=PushState.RUNNING).first(), result)
+        else:
+            stage = PushState.PRUNED if result.ok else PushState.DONE
+            own.filter(stage=PushState.PRUNING).update(stage=stage, problem=_problem(result))
+
+
+def _pulled(push: ImagePush | None, result: ImageResult) -> None:
+    if push is None:
+        return
+    now, ms = clock.now(), result.ms
+    rows = ImagePush.objects.filter(pk=push.pk)
+    known_ms = ms if ms is not None and 0 <= ms <= LARGEST_MS else None
+    if result.ok:
+        rows.update(stage=PushState.DONE, ended_at=now, ms=known_ms, failures=0, problem="")
+        return
+    failed = push.failures + 1 >= MOST_FAILURES
+    rows.update(
+        stage=PushState.FAILED if failed else PushState.WANTED,
+        ended_at=now,
+        due_at=now + FIRST_BACKOFF * 2**push.failures,
+        failures=F("failures") + 1,
+        problem=_problem(result),
+    )
+
+
+def _problem(result: ImageResult) -> str:
+    return without_control_characters(result.problem)[:500]

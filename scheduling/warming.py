@@ -1,0 +1,80 @@
+"""Which images are wanted where: those of waiting jobs on nodes that could run them, and those that started often
+lately on nodes like the ones they ran on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from controlplane.policy.active import active_policy
+from controlplane.policy.document import ImageWarming
+from inventory.images import pushes, starts
+from inventory.images.names import canonical
+from scheduling.engine import filters
+from scheduling.engine.frame import whole_frame
+from scheduling.engine.ledger import Ledger
+from scheduling.engine.shapes import demand_of
+from scheduling.engine.types import SIMULATED, NodeInfo, ReasonCode
+from scheduling.selectors.live import Live, live_view
+
+# A node that falls out only here could run the job once something there ends.
+_LATER = filters.number_of(ReasonCode.DEVICE_BUSY)
+MOST_SHAPES = 200
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One image on one node; whoever waits goes before what was usual."""
+
+    node: int
+    image: str
+
+
+def refresh_wanted() -> int:
+    """Ask for what is wanted, have old copies fetched anew and unwanted ones removed; how many are new."""
+    warming = active_policy().images
+    if not warming.enabled:
+        return 0
+    live = live_view()
+    nodes = {info.node: info for info in live.state.infos if may_be_warmed(info)}
+    found = set(_for_waiting(live, warming))
+    found |= set(_for_history(nodes, starts.starts_since(warming.history_days), warming))
+    here = {node: {canonical(image) for image in info.images} for node, info in nodes.items()}
+    added = pushes.want(((one.node, one.image) for one in found if one.node in nodes), here=here)
+    pushes.refresh_old(warming)
+    pushes.give_up_unwanted(warming)
+    starts.forget_old(warming.history_days)
+    return added
+
+
+def may_be_warmed(info: NodeInfo) -> bool:
+    """Nodes that take jobs with images, and really fetch them."""
+    takes = info.not_ready is None and not info.observe_only and info.runs_containers
+    return takes and SIMULATED not in info.labels
+
+
+def _for_waiting(live: Live, warming: ImageWarming) -> Iterator[Wanted]:
+    """The nodes that come nearest to each waiting shape: those that would take it, then those that may later."""
+    frame = whole_frame(Ledger(live.state))
+    shapes = dict.fromkeys(job.request for job in live.pending if job.request.image is not None)
+    for request in list(shapes)[:MOST_SHAPES]:
+        verdicts = filters.run(frame, demand_of(request, live.policy.engine)).verdicts
+        for row in np.argsort(-verdicts, kind="stable")[: warming.copies].tolist():
+            if verdicts[row] >= _LATER:
+                yield Wanted(int(live.state.node.id[row]), canonical(request.image or ""))
+
+
+def _for_history(
+    nodes: Mapping[int, NodeInfo], history: Mapping[str, Mapping[int, int]], warming: ImageWarming
+) -> Iterator[Wanted]:
+    """Common images on the nodes where they start most, and then on others of the same node sets."""
+    for image, by_node in history.items():
+        if sum(by_node.values()) < warming.least_starts:
+            continue
+        sets = {nodes[node].node_set for node in by_node if node in nodes}
+        like = [node for node, info in nodes.items() if info.node_set in sets]
+        best = sorted(like, key=lambda node: (-by_node.get(node, 0), node))
+        yield from (Wanted(node, image) for node in best[: warming.copies])
