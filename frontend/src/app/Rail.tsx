@@ -51,6 +51,14 @@ export function gaugeLevels(overview: Overview): { booked: number | null; measur
 const HEIGHT = 104;
 const LABEL_GAP = 12;
 
+/** How far down two figures stand whose marks are that far down: never closer than a line of text, never outside. */
+export function labelsAt(booked: number, measured: number): [number, number] {
+  const middle = (booked + measured) / 2;
+  if (Math.abs(booked - measured) >= LABEL_GAP) return [booked, measured];
+  const upper = Math.min(HEIGHT - LABEL_GAP, Math.max(0, middle - LABEL_GAP / 2));
+  return booked <= measured ? [upper, upper + LABEL_GAP] : [upper + LABEL_GAP, upper];
+}
+
 function Gauge() {
   const { t } = useTranslation();
   const { data } = useQuery(overviewQuery);
@@ -59,17 +67,14 @@ function Gauge() {
   const y = (value: number) => HEIGHT - (Math.min(100, value) / 100) * HEIGHT;
   const word = (value: number | null) => (value == null ? t("ui.unknown") : `${value.toFixed(0)} %`);
   const title = t("app.gauge", { of: t(`app.gaugeOf.${of}`), booked: word(booked), measured: word(measured) });
-  // Two figures closer than a line of text are moved apart.
-  const close = booked != null && measured != null && Math.abs(y(booked) - y(measured)) < LABEL_GAP;
-  const push = close ? (LABEL_GAP - Math.abs(y(booked) - y(measured))) / 2 : 0;
-  const up = booked != null && measured != null && booked >= measured ? -push : push;
+  const both = booked != null && measured != null ? labelsAt(y(booked), y(measured)) : null;
   return (
     <Link to="/" className="gauge" title={title} aria-label={title}>
       <svg width="62" height={HEIGHT + 12} viewBox={`0 -6 62 ${HEIGHT + 12}`} aria-hidden="true">
         <StaffGauge x={4} y={0} height={HEIGHT} max={100} step={10} width={8} ink="var(--rail-muted)" />
         <rect x="15" width="18" height={HEIGHT} fill="var(--rail-2)" />
-        {booked == null ? null : <Mark2 top={y(booked)} fill="var(--rail-booked)" label={booked.toFixed(0)} shift={up} />}
-        {measured == null ? null : <Mark2 top={y(measured)} fill="var(--rail-water)" label={measured.toFixed(0)} shift={-up} />}
+        {booked == null ? null : <Mark2 top={y(booked)} fill="var(--rail-booked)" label={booked.toFixed(0)} at={both?.[0] ?? y(booked)} />}
+        {measured == null ? null : <Mark2 top={y(measured)} fill="var(--rail-water)" label={measured.toFixed(0)} at={both?.[1] ?? y(measured)} />}
       </svg>
       <span style={{ marginTop: 4, lineHeight: 1.3, textAlign: "center" }}>
         {t("app.gaugeBooked")}<br />{measured == null ? t("app.gaugeMeasuredUnknown") : t("app.gaugeMeasured")}
@@ -78,12 +83,12 @@ function Gauge() {
   );
 }
 
-function Mark2({ top, fill, label, shift }: { top: number; fill: string; label: string; shift: number }) {
+function Mark2({ top, fill, label, at }: { top: number; fill: string; label: string; at: number }) {
   return (
     <>
       <rect x="15" y={top} width="18" height={HEIGHT - top} fill={fill} />
       <path d={`M15 ${top}h20`} stroke="var(--rail-ink)" strokeWidth="1.5" />
-      <text x="38" y={Math.min(HEIGHT + 4, Math.max(4, top + 4 + shift))}>{label}</text>
+      <text x="38" y={at + 4}>{label}</text>
     </>
   );
 }

@@ -10,6 +10,11 @@ import { useServerNow } from "./useServerNow";
 
 const CLOCK_LIMIT_MS = 50;
 
+/** Surely far, as the server judges it: also where its measurement errs as much as it may. */
+function isClockFar(offsetMs: number | null, uncertaintyMs: number | null): boolean {
+  return offsetMs !== null && Math.abs(offsetMs) - (uncertaintyMs ?? 0) > CLOCK_LIMIT_MS;
+}
+
 export function ReportAge({ at }: { at: string | null }) {
   const now = useServerNow();
   return <Known value={at} format={(value) => <Ago at={value} now={now} />} />;
@@ -17,7 +22,7 @@ export function ReportAge({ at }: { at: string | null }) {
 
 export function ClockOffset({ offsetMs, uncertaintyMs = null }: { offsetMs: number | null; uncertaintyMs?: number | null }) {
   if (offsetMs === null) return <Unknown />;
-  const isFar = Math.abs(offsetMs) > CLOCK_LIMIT_MS;
+  const isFar = isClockFar(offsetMs, uncertaintyMs);
   const text = withUnit(`${offsetMs > 0 ? "+" : ""}${decimal(offsetMs, Number.isInteger(offsetMs) ? 0 : 1)}`, "ms");
   const around = uncertaintyMs === null ? "" : ` ± ${withUnit(decimal(uncertaintyMs, 1), "ms")}`;
   return <><span className={isFar ? "sig b" : undefined}>{text}</span><span className="dim">{around}</span></>;
@@ -45,7 +50,7 @@ export function NodeWarnings({ node }: { node: NodeDetail }) {
     node.remote?.problem ? t("nodes.notSeen", { problem: [node.remote.problem_text, node.remote.problem_detail].filter(Boolean).join(" — ") }) : "",
     node.observe_only ? t("nodes.observeOnly") : "",
     node.simulated ? t("nodes.simulated") : "",
-    node.clock_offset_ms !== null && Math.abs(node.clock_offset_ms) > CLOCK_LIMIT_MS ? t("nodes.clockFar") : "",
+    isClockFar(node.clock_offset_ms, node.clock_uncertainty_ms) ? t("nodes.clockFar") : "",
     ...node.warnings.map(lineOf),
   ].filter((note) => note !== "");
   if (notes.length === 0) return null;

@@ -108,7 +108,7 @@ export function MapBar({ view, counts, lit, isNarrow, isWide, onChange }: MapBar
         {t("map.asTable")}
       </button>
       <Find find={view.find} lit={lit} onChange={onChange} />
-      <span className={spots.length > 6 ? "chips many" : "chips"}>
+      <span className="chips">
         {spots.map((spot) => (
           <SpotChip
             key={spot} spot={spot} found={counts[spot]} isPressed={view.spot === spot} isNarrow={isNarrow}
