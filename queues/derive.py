@@ -50,6 +50,7 @@ class Next(StrEnum):
     PENDING = "pending"
     STARTING = "starting"
     RUNNING = "running"
+    PREEMPTING = "preempting"
     SUSPENDING = "suspending"
     SUSPENDED = "suspended"
     SUCCEEDED = "succeeded"
@@ -77,7 +78,8 @@ MOST_REQUEUES = 5
 @dataclass(frozen=True)
 class Situation:
     """All that a job's status depends on. `ending` is set when the stage is ENDED or LOST; `gate` keeps a job without
-    an attempt under way from getting one; only `retried` endings are tried again, at once unless the job `backs_off`.
+    an attempt under way from getting one; only `retried` endings are tried again, at once unless the job `backs_off`;
+    one that `yields` gives its place to another job.
     """
 
     stage: Stage
@@ -89,6 +91,7 @@ class Situation:
     gate: Gate | None = None
     retried: frozenset[Ending] = OWN_FAULTS
     backs_off: bool = False
+    yields: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,8 @@ def derive(now: Situation) -> Derived:
         return (
             Derived(Next.PENDING, "waiting") if now.gate is None else Derived(Next.HELD, held_code(now.gate))
         )
+    if now.yields and now.stage in (Stage.STARTING, Stage.RUNNING):
+        return Derived(Next.PREEMPTING, "preempt-asked")
     if now.stage is Stage.STARTING:
         return Derived(Next.STARTING, "placed")
     if now.stage is Stage.RUNNING:

@@ -112,6 +112,7 @@ def follow(job: Job, progress: Progress) -> bool:
             requeues_left=job.requeues_left,
             retried=frozenset(map(Ending, spec.retry_on)) or OWN_FAULTS,
             backs_off=spec.back_off_s > 0,
+            yields=job.status == JobStatus.PREEMPTING,
         )
     )
     if derived.status.value == job.status:
@@ -200,6 +201,21 @@ def resume(job: Job, *, actor: str) -> bool:
     now = clock.now()
     changes = {"intent": Intent.RUN, "pending_since": now}
     return move(job, Next.PENDING, changes, Cause("resumed", now, actor=actor))
+
+
+def preempt(job: Job, details: Mapping[str, Any]) -> bool:
+    """A job that has a place and is to run gives it to another one; False for any other."""
+    if job.status not in (JobStatus.STARTING, JobStatus.RUNNING) or job.intent != Intent.RUN:
+        return False
+    return move(job, Next.PREEMPTING, {}, Cause("preempt-asked", clock.now(), details))
+
+
+def keep_place(job: Job, code: str, details: Mapping[str, Any], *, started: bool) -> bool:
+    """A job that was to give its place to another keeps it; False for any other."""
+    if job.status != JobStatus.PREEMPTING:
+        return False
+    status = Next.RUNNING if started else Next.STARTING
+    return move(job, status, {}, Cause(code, clock.now(), details))
 
 
 def go_on(job: Job, code: str, details: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import msgspec
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Q, Sum
 from psycopg import errors as pg
@@ -26,7 +27,8 @@ from queues.models import Intent, Job, JobStatus
 from scheduling.backends.agent import bump_epoch
 from scheduling.engine.partitions import settled
 from scheduling.engine.quantities import free_compute_milli, free_mib, precheck_need_mib
-from scheduling.engine.types import WHOLE_MILLI, DeviceInfo, EnginePolicy, Placed, SliceChoice
+from scheduling.engine.types import WHOLE_MILLI, DeviceInfo, EnginePolicy, Placed, Reservation, SliceChoice
+from scheduling.kept import drop_holds
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Decision, Hold, Outcome, Placement, Slice
 from scheduling.pauses import stops_of
 from scheduling.policy_bridge import CyclePolicy
@@ -120,6 +122,7 @@ def _book(placed: Placed, context: Applying) -> None:
     prechecked = request_of_job(job).device_memory_mib is not None
     _check_devices(placed, context.policy.engine if prechecked else None)
     placement = _insert(placed)
+    drop_holds(placed.job)
     Decision.objects.create(
         job=job,
         attempt=placed.attempt,
@@ -224,11 +227,16 @@ class _Cuts:
 def _booked(device_ids: Sequence[int], job: int) -> dict[int, tuple[int, int]]:
     """Memory and compute taken per device: slices, and what is held for other jobs."""
     taken: dict[int, tuple[int, int]] = {}
-    holds = Hold.objects.filter(device_id__in=device_ids, until__gt=clock.now()).exclude(beneficiary_id=job)
-    for rows in (Slice.objects.filter(device_id__in=device_ids), holds):
-        for device, memory, compute in rows.values_list("device_id", "memory_mib", "compute_milli"):
-            before = taken.get(device, (0, 0))
-            taken[device] = (before[0] + memory, before[1] + compute)
+    slices = Slice.objects.filter(device_id__in=device_ids)
+    parts = list(slices.values_list("device_id", "memory_mib", "compute_milli"))
+    for place in (
+        Hold.objects.filter(until__gt=clock.now()).exclude(beneficiary_id=job).values_list("place", flat=True)
+    ):
+        kept = msgspec.convert(place, Reservation)
+        parts += [(p.device, p.memory_mib, p.compute_milli) for p in kept.slices if p.device in device_ids]
+    for device, memory, compute in parts:
+        before = taken.get(device, (0, 0))
+        taken[device] = (before[0] + memory, before[1] + compute)
     return taken
 
 

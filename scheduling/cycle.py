@@ -39,6 +39,7 @@ from scheduling.recordings import Recorder
 from scheduling.requests import RequestCache, load_pending
 from scheduling.running import RunningCache
 from scheduling.snapshot import SnapshotCache
+from scheduling.takeovers import begin, settle, takeovers_of
 from scheduling.wishes import fulfil_wish, is_wished
 
 log = structlog.get_logger(__name__)
@@ -151,6 +152,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
         return
     declare_lost_nodes()
     move_off_failed_devices()
+    settle()
     started, cpu_started = clock.monotonic_s(), time.process_time()
     cache_before = worker.cache_use()
     tally = Tally()
@@ -233,15 +235,28 @@ class _Batches:
             made = call.plan or Plan()
             self.promised = made.reservations
             self._apply(made)
+            self._take_over(policy, batch, made)
             refused = {self.shapes[refusal.job]: refusal for refusal in made.refused}
             self.worker.recorder.offer(call, {shape: refusal.code for shape, refusal in refused.items()})
             self.tally.refusals |= refused
             locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
 
+    def _take_over(self, policy: EnginePolicy, batch: list[PendingJob], made: Plan) -> None:
+        """Have the victims leave of jobs that found no place and may take that of others."""
+        wanting = {refusal.job for refusal in made.refused if refusal.cap is None}
+        above = [job for job in batch if job.job in wanting and _is_above_some(job, policy)]
+        if not above:
+            return
+        found = self._plan(replace(self.holdings.within(policy), preempts=True), above[:BATCH])
+        for takeover in takeovers_of(found.plan or Plan()):
+            if begin(takeover, self.context.lease):
+                self.worker.running.forget()
+            locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
+
     def _plan(self, policy: EnginePolicy, batch: list[PendingJob]) -> Recording:
         now_ms = clock.now_ms()
         running: tuple[Running, ...] = ()
-        if self.promised or any(_is_patient(job, policy, now_ms) for job in batch):
+        if policy.preempts or self.promised or any(_is_patient(job, policy, now_ms) for job in batch):
             runs = expected_runs([job.job for job in batch])
             batch = [replace(job, runs_ms=runs[job.job].runs_ms) if job.job in runs else job for job in batch]
             running = self.worker.running.load()
@@ -305,6 +320,18 @@ def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: T
         if len(batch) == BATCH:
             break
     return batch
+
+
+def _is_above_some(job: PendingJob, policy: EnginePolicy) -> bool:
+    """Whether another queue holds something that might yield to this job."""
+    mine = next((queue for queue in policy.queues if queue.queue == job.queue), None)
+    return mine is not None and any(
+        one.preemptable
+        and one.queue != mine.queue
+        and (one.priority < mine.priority or one.borrow)
+        and one.devices_booked_milli + one.cores_booked_milli > 0
+        for one in policy.queues
+    )
 
 
 def _is_patient(job: PendingJob, policy: EnginePolicy, now_ms: int) -> bool:

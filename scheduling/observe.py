@@ -26,6 +26,7 @@ from scheduling.bookings import failed_devices, locked_live, set_free
 from scheduling.evacuation import ENDINGS as OUR_ENDINGS
 from scheduling.memory_guard import note_pressures
 from scheduling.models import LIVE_PHASES, Phase, Placement
+from scheduling.takeovers import refuse
 
 # Phases only move forward; CHECKPOINTING goes back to RUNNING by the server's decision alone, never by a report.
 RANK = {Phase.ASSIGNED: 0, Phase.PREPARING: 1, Phase.RUNNING: 2, Phase.CHECKPOINTING: 3, Phase.STOPPING: 4}
@@ -45,8 +46,8 @@ ENDINGS = {
     ExitReason.MEMORY_LIMIT: Ending.SIGNAL,
 }
 LATE, PULLING, PULLED = "late-answer", "pulling", "pulled"
-LARGEST_INT = 2**31 - 1
 CHECKPOINT_FAILED = "checkpoint-failed"
+LARGEST_INT = 2**31 - 1
 
 
 def observe_tasks(node: Node, tasks: Sequence[TaskState]) -> int:
@@ -147,7 +148,9 @@ def _note_checkpoint(placement: Placement, job: Job, told: Checkpoint) -> None:
         _write(placement, {"phase": Phase.RUNNING, "stop_reason": "", "stopping_at": None})
         problem = without_control_characters(told.problem)[:500]
         details = {"problem": problem or "-", "node": placement.node_id}
-        if not lifecycle.go_on(job, CHECKPOINT_FAILED, details):
+        if placement.yields_to_id is not None:
+            refuse(placement, job, CHECKPOINT_FAILED, details)
+        elif not lifecycle.go_on(job, CHECKPOINT_FAILED, details):
             lifecycle.remark(job, CHECKPOINT_FAILED, details)
     bump_epoch([placement.node_id])
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from controlplane.base import clock
 from controlplane.policy.active import ActivePolicy, active_version
-from controlplane.policy.document import PolicyDocument
+from controlplane.policy.document import CheckpointTimeout, PolicyDocument
 from controlplane.policy.hours import power_cap_w
 from queues.models import Queue, TeamQuota
 from scheduling.engine.types import EnginePolicy, ModelCap, QueueInfo, TeamCap, TeamShare, Term
@@ -54,6 +54,7 @@ def engine_policy(
         power_cap_mw=None if cap_w is None else MW_PER_W * cap_w,
         capped=capped,
         reserve_after_ms=1000 * document.cycle.reserve_after_s,
+        preempts_unsaved=document.preemption.on_checkpoint_timeout is CheckpointTimeout.STOP,
     )
 
 

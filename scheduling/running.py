@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from controlplane.base import clock
+from controlplane.policy.active import active_policy
+from inventory.models import Device
 from scheduling.engine.types import Running, SliceChoice
 from scheduling.estimates import usual_run_times
 from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
 
 # Reading all placements costs about as much as reading all nodes.
 READ_EVERY = timedelta(seconds=10)
+MEASURED_FOR = timedelta(minutes=2)
 LEAST_GUESS = timedelta(minutes=10)
 OF_THE_JOB = {
     "team": F("job__team_id"),
@@ -24,6 +27,7 @@ OF_THE_JOB = {
     "name": F("job__name"),
     "priority": F("job__priority"),
     "time_limit_s": F("job__spec__time_limit_s"),
+    "checkpoint": F("job__spec__checkpoint"),
 }
 COLUMNS = (
     "id",
@@ -37,6 +41,7 @@ COLUMNS = (
     "host_memory_mib",
     "read_bandwidth_mib_s",
     "borrowed",
+    "spared_until",
     *OF_THE_JOB,
 )
 Row = dict[str, Any]
@@ -56,9 +61,13 @@ class RunningCache:
             self.rows, self.read_at = load_running(), now
         return self.rows
 
+    def forget(self) -> None:
+        """Read them anew next time."""
+        self.read_at = None
+
 
 def load_running() -> tuple[Running, ...]:
-    """All live placements in the order of their ids; three queries."""
+    """All live placements in the order of their ids; four queries."""
     live = Placement.objects.filter(phase__in=LIVE_PHASES).order_by("pk")
     rows = list(live.annotate(**OF_THE_JOB).values(*COLUMNS))
     slices: dict[int, list[SliceChoice]] = {}
@@ -69,8 +78,31 @@ def load_running() -> tuple[Running, ...]:
         slices.setdefault(placement, []).append(SliceChoice(*part))
     unlimited = {kind_of(row) for row in rows if row["time_limit_s"] is None}
     usual = usual_run_times(unlimited) if unlimited else {}
-    now = clock.now()
-    return tuple(_running(row, tuple(slices.get(row["id"], ())), usual, now) for row in rows)
+    busy, now = _busy_devices(), clock.now()
+    return tuple(_running(row, tuple(slices.get(row["id"], ())), _Facts(usual, busy, now)) for row in rows)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What is known beside a placement's own row; of `busy` devices we know that they have something to do, or know
+    nothing.
+    """
+
+    usual: Mapping[tuple[int, int, str], timedelta]
+    busy: frozenset[int]
+    now: datetime
+    min_run: timedelta = field(
+        default_factory=lambda: timedelta(seconds=active_policy().preemption.min_run_s)
+    )
+
+
+def _busy_devices() -> frozenset[int]:
+    """Of devices that jobs hold; all but those that were measured of late below the limit of the policy. One query."""
+    limit = active_policy().preemption.idle_device_percent
+    booked = Device.objects.filter(slices__isnull=False)
+    since = clock.now() - MEASURED_FOR
+    idle = Q(reading__at__gte=since, reading__utilization_pct__lt=limit)
+    return frozenset(booked.exclude(idle).values_list("pk", flat=True))
 
 
 def kind_of(row: Row) -> tuple[int, int, str]:
@@ -78,9 +110,9 @@ def kind_of(row: Row) -> tuple[int, int, str]:
     return row["team"], row["queue"], row["name"]
 
 
-def _running(
-    row: Row, slices: tuple[SliceChoice, ...], usual: Mapping[tuple[int, int, str], timedelta], now: datetime
-) -> Running:
+def _running(row: Row, slices: tuple[SliceChoice, ...], facts: _Facts) -> Running:
+    now, leaves = facts.now, row["phase"] in (Phase.CHECKPOINTING, Phase.STOPPING)
+    ran = None if row["running_at"] is None else max(timedelta(), now - row["running_at"])
     return Running(
         job=row["job_id"],
         attempt=row["attempt"],
@@ -92,11 +124,23 @@ def _running(
         cpus=tuple(row["cpus"]),
         host_memory_mib=row["host_memory_mib"],
         read_bandwidth_mib_s=row["read_bandwidth_mib_s"],
-        ends_at_ms=clock.to_ms(expected_end(row, usual.get(kind_of(row)), now)),
+        ends_at_ms=clock.to_ms(expected_end(row, facts.usual.get(kind_of(row)), now)),
         priority=row["priority"],
         started=row["phase"] not in (Phase.ASSIGNED, Phase.PREPARING),
         borrowed=row["borrowed"],
+        idle=bool(slices) and ran is not None and all(part.device not in facts.busy for part in slices),
+        checkpointable=row["checkpoint"] is not None,
+        spared=leaves or _is_spared(row, ran, facts),
+        # What is at stake should its checkpoint fail.
+        lost_work_ms=None if ran is None else int(ran.total_seconds() * 1000),
     )
+
+
+def _is_spared(row: Row, ran: timedelta | None, facts: _Facts) -> bool:
+    """One that had to leave before, or refused to, is left alone for a while."""
+    if row["spared_until"] is not None and row["spared_until"] > facts.now:
+        return True
+    return row["attempt"] > 1 and ran is not None and ran < facts.min_run
 
 
 def expected_end(row: Row, usually: timedelta | None, now: datetime) -> datetime:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 from django.db.models import Sum
 
 from controlplane.base import clock
@@ -33,9 +34,11 @@ from scheduling.engine.types import (
     DeviceInfo,
     LinkInfo,
     NodeInfo,
+    Reservation,
 )
+from scheduling.engine.types import Hold as EngineHold
 from scheduling.islands import islands
-from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
+from scheduling.models import LIVE_PHASES, CoreBooking, Hold, Placement, Slice
 from scheduling.node_facts import NodeFacts, learn
 
 Version = tuple[int, int, int]
@@ -59,7 +62,7 @@ def load_versions() -> dict[int, Version]:
 def load_nodes(
     ids: Collection[int] | None = None, *, known: dict[int, NodeFacts] | None = None
 ) -> list[NodeInfo]:
-    """These nodes, or all, as the engine sees them; seven queries however many there are. Facts that are `known` of a
+    """These nodes, or all, as the engine sees them; eight queries however many there are. Facts that are `known` of a
     node's present revision and digest are not read again; `known` learns the others.
     """
     rows = _of(Node.objects.all(), "id", ids).values(
@@ -94,6 +97,7 @@ class _Parts:
     links: dict[int, list[LinkInfo]]
     cpus: dict[int, set[int]]
     placed: dict[int, tuple[int, int]]
+    holds: dict[int, tuple[EngineHold, ...]]
     measured_since: datetime
 
     @classmethod
@@ -103,6 +107,7 @@ class _Parts:
             links=_links(ids),
             cpus=_booked_cpus(ids),
             placed=_booked_host(ids),
+            holds=_holds(ids),
             measured_since=clock.now() - MEASURED_FOR,
         )
 
@@ -130,6 +135,7 @@ def _node(row: dict[str, Any], parts: _Parts, facts: NodeFacts) -> NodeInfo:
         links=tuple(links),
         images=facts.images,
         datasets=facts.datasets,
+        holds=parts.holds.get(node, ()),
         read_bandwidth_booked_mib_s=bandwidth,
         read_bandwidth_total_mib_s=declared.whole(labels, declared.READ_BANDWIDTH),
         idle_mw=declared.milliwatts(labels, declared.IDLE_POWER),
@@ -257,6 +263,21 @@ def _booked_host(ids: Collection[int] | None) -> dict[int, tuple[int, int]]:
     live = _of(Placement.objects.filter(phase__in=LIVE_PHASES), "node_id", ids).order_by().values("node_id")
     rows = live.annotate(memory=Sum("host_memory_mib"), bandwidth=Sum("read_bandwidth_mib_s"))
     return {row["node_id"]: (row["memory"], row["bandwidth"]) for row in rows}
+
+
+def _holds(ids: Collection[int] | None) -> dict[int, tuple[EngineHold, ...]]:
+    found: dict[int, list[EngineHold]] = defaultdict(list)
+    for node, place in _of(Hold.objects.order_by("pk"), "node_id", ids).values_list("node_id", "place"):
+        kept = msgspec.convert(place, Reservation)
+        hold = EngineHold(
+            job=kept.job,
+            slices=kept.slices,
+            cpus=kept.cpus,
+            host_memory_mib=kept.host_memory_mib,
+            read_bandwidth_mib_s=kept.read_bandwidth_mib_s,
+        )
+        found[node].append(hold)
+    return {node: tuple(holds) for node, holds in found.items()}
 
 
 @dataclass

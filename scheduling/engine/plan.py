@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.planner import Planner as Planner
-from scheduling.engine.reservations import Outlook, serve
+from scheduling.engine.preemption import Outlook
+from scheduling.engine.reservations import serve
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Reservation, Running
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from scheduling.engine.boards import CacheCounters
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.planner import Planner
-from scheduling.engine.reservations import Outlook, serve
+from scheduling.engine.preemption import Outlook
+from scheduling.engine.reservations import serve
 from scheduling.engine.rooms import Expected
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Reservation, Running

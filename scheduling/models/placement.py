@@ -34,7 +34,8 @@ class Placement(models.Model):
     `fence` is the time of assignment in Unix milliseconds: with the id it names one assignment for ever,
     also when a restored backup hands out the same id again; answers of the agent with another fence
     change nothing. `device_milli` and `cpus` say what it books, also when it ended. `borrowed` holds capacity beyond
-    the cap of its queue. `log_bytes` is what is stored, `log_total_bytes` what the agent says the ended attempt wrote.
+    the cap of its queue. `yields_to` is the job that it was asked to leave for; until `spared_until` it is asked no
+    more. `log_bytes` is what is stored, `log_total_bytes` what the agent says the ended attempt wrote.
     """
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="placements")
@@ -50,6 +51,8 @@ class Placement(models.Model):
     loader_cpus = models.JSONField(default=list)
     borrowed = models.BooleanField(default=False)
     stop_reason = models.CharField(max_length=50, blank=True)
+    yields_to = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="victims")
+    spared_until = models.DateTimeField(null=True)
     assigned_at = models.DateTimeField(default=clock.now)
     preparing_at = models.DateTimeField(null=True)
     running_at = models.DateTimeField(null=True)
@@ -120,18 +123,15 @@ class CoreBooking(models.Model):
 
 
 class Hold(models.Model):
-    """Capacity of a device kept for one job while its victims leave; invisible to others, not counted as booked."""
+    """Capacity of a node kept for one job while its victims leave; invisible to others, not counted as booked. `place`
+    is the engine's Reservation as JSON.
+    """
 
-    device = models.ForeignKey(Device, on_delete=models.CASCADE, related_name="holds")
-    memory_mib = models.BigIntegerField()
-    compute_milli = models.PositiveIntegerField()
     beneficiary = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="holds")
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="holds")
+    replica = models.PositiveIntegerField(default=0)
+    place = models.JSONField()
     until = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(memory_mib__gte=0) & Q(compute_milli__gte=1) & Q(compute_milli__lte=1000),
-                name="hold_range",
-            ),
-        ]
+        constraints = [models.UniqueConstraint(fields=["beneficiary", "replica"], name="hold_once")]

@@ -28,6 +28,7 @@ FACTS = (
             "scheduling/losses.py",
             "scheduling/evacuation.py",
             "scheduling/operations.py",
+            "scheduling/takeovers.py",
         ),
     ),
     Fact("Device", "health", ("inventory/device_health.py",)),
@@ -38,7 +39,7 @@ ROWS = {
     "JobEvent": ("queues/lifecycle.py",),
     "Slice": ("scheduling/apply.py", "scheduling/bookings.py"),
     "CoreBooking": ("scheduling/apply.py", "scheduling/bookings.py"),
-    "Hold": ("scheduling/apply.py", "scheduling/observe.py"),
+    "Hold": ("scheduling/kept.py",),
 }
 
 

@@ -213,12 +213,12 @@ def test_the_beneficiary_fits_exactly_and_no_victim_is_asked_in_vain(seed: int) 
     for first in (100, 200, 300):
         left = list(range(first, first + 4))
         while left and rng.random() < 0.9:
-            mine = [left.pop() for _ in range(min(len(left), rng.choice((1, 1, 2))))]
+            some = [left.pop() for _ in range(min(len(left), rng.choice((1, 1, 2))))]
             number += 1
             running.append(
                 runs(
                     number,
-                    mine,
+                    some,
                     queue=rng.choice((TRAINING, OFFLINE, OFFLINE)),
                     lost_work_ms=rng.choice((None, MIN, 9 * MIN)),
                     priority=rng.choice((0, 1)),

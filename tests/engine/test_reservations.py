@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.plan import Planner, plan
-from scheduling.engine.reservations import MOST_AT_ONCE, Outlook, serve
+from scheduling.engine.preemption import Outlook
+from scheduling.engine.reservations import MOST_AT_ONCE, serve
 from scheduling.engine.session import PlanningSession
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (

@@ -1,0 +1,186 @@
+"""Preemption as a conversation: victims are asked for a checkpoint and leave, their place is kept for the job that
+needs it, and what comes to nothing is given up without loss.
+
+Locks: lease (shared) -> jobs -> placements -> the nodes' desired-state rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from controlplane.base import clock, locks
+from controlplane.base.locks import LeaseToken
+from controlplane.base.tx import Topic, after_commit
+from controlplane.policy.active import active_policy
+from controlplane.policy.document import CheckpointTimeout
+from queues import lifecycle
+from queues.models import Intent, Job, JobStatus
+from queues.spec import decode_spec
+from scheduling.backends.agent import GRACE_S, bump_epoch
+from scheduling.bookings import locked_live
+from scheduling.engine.types import Plan, Preemption, Reservation
+from scheduling.evacuation import PREEMPTED
+from scheduling.kept import drop_holds, expire, keep
+from scheduling.models import LIVE_PHASES, Hold, Phase, Placement
+
+# What runs or is about to; all else is on its way out already.
+STARTED = (Phase.ASSIGNED, Phase.PREPARING, Phase.RUNNING)
+# Beyond grace and stop: reports, and the cycle in which the job starts.
+SLACK = timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class Takeover:
+    """One job, who yields to it, and the places that it then gets."""
+
+    job: int
+    victims: tuple[Preemption, ...]
+    places: tuple[Reservation, ...]
+
+
+def takeovers_of(plan: Plan) -> list[Takeover]:
+    """By job, in the order in which they were decided."""
+    return [
+        Takeover(
+            job,
+            tuple(one for one in plan.preemptions if one.for_job == job),
+            tuple(one for one in plan.takeovers if one.job == job),
+        )
+        for job in dict.fromkeys(place.job for place in plan.takeovers)
+    ]
+
+
+def begin(takeover: Takeover, lease: LeaseToken) -> bool:
+    """Ask the victims and keep the place, all in one transaction; False when the rows no longer allow it."""
+    grace_s = active_policy().preemption.grace_s
+    with transaction.atomic():
+        locks.fence_check(lease.name, lease.token)
+        attempts = {victim.job: victim.attempt for victim in takeover.victims}
+        jobs = lifecycle.lock_jobs([takeover.job, *attempts])
+        rows = Placement.objects.filter(job__in=attempts, phase__in=LIVE_PHASES)
+        placements = list(rows.select_for_update(no_key=True).order_by("pk"))
+        if not _still_holds(takeover, attempts, jobs, placements):
+            return False
+        for placement in placements:
+            _ask(placement, jobs[placement.job_id], takeover.job)
+        for victim in takeover.victims:
+            details = {"for_job": takeover.job, "cause": victim.cause.value, "node": victim.node}
+            lifecycle.preempt(jobs[victim.job], details)
+        keep(takeover.places, until=clock.now() + timedelta(seconds=grace_s + GRACE_S) + SLACK)
+        names = ", ".join(str(job) for job in attempts)
+        lifecycle.remark(jobs[takeover.job], "takes-over", {"victims": names})
+        bump_epoch({placement.node_id for placement in placements})
+        after_commit(Topic.CYCLE_WAKE)
+        return True
+
+
+def _still_holds(
+    takeover: Takeover, attempts: dict[int, int], jobs: dict[int, Job], placements: Sequence[Placement]
+) -> bool:
+    job = jobs.get(takeover.job)
+    if job is None or job.status != JobStatus.PENDING or job.intent != Intent.RUN:
+        return False
+    if Hold.objects.filter(beneficiary=job).exists():
+        return False
+    live = {(placement.job_id, placement.attempt, placement.node_id) for placement in placements}
+    if live != {(victim.job, victim.attempt, victim.node) for victim in takeover.victims}:
+        return False
+    if any(placement.phase not in STARTED for placement in placements):
+        return False
+    victims = [jobs[number] for number in attempts if number in jobs]
+    asked = [one for one in victims if one.status in (JobStatus.STARTING, JobStatus.RUNNING)]
+    preemptable = Job.objects.filter(pk__in=attempts, queue__preemptable=True, intent=Intent.RUN)
+    return len(asked) == len(attempts) == preemptable.count()
+
+
+def _ask(placement: Placement, job: Job, beneficiary: int) -> None:
+    """For a checkpoint where it runs and can make one; else it leaves at once."""
+    asks = placement.phase == Phase.RUNNING and decode_spec(job.spec).checkpoint is not None
+    Placement.objects.filter(pk=placement.pk).update(
+        phase=Phase.CHECKPOINTING if asks else Phase.STOPPING,
+        stop_reason=PREEMPTED,
+        stopping_at=clock.now(),
+        yields_to=beneficiary,
+    )
+
+
+def settle() -> int:
+    """Give up what came to nothing: takeovers whose job no longer waits or whose time is over, and askings that nobody
+    answered within the grace period. How many; harmless when repeated, one query when there is nothing.
+    """
+    now = clock.now()
+    waits = Q(beneficiary__status=JobStatus.PENDING, beneficiary__intent=Intent.RUN)
+    over = Hold.objects.filter(Q(until__lte=now) | ~waits)
+    without_need = set(over.values_list("beneficiary_id", flat=True))
+    for job in sorted(without_need):
+        _give_up(job, "preempt-given-up")
+    grace = timedelta(seconds=active_policy().preemption.grace_s)
+    silent = Placement.objects.filter(
+        phase=Phase.CHECKPOINTING, stop_reason=PREEMPTED, stopping_at__lte=now - grace
+    )
+    late = set(silent.values_list("yields_to_id", flat=True))
+    for job in sorted(number for number in late if number is not None):
+        _out_of_grace(job, silent)
+    return len(without_need | late)
+
+
+def _out_of_grace(beneficiary: int, silent: Any) -> None:
+    """Without a checkpoint the victim is stopped, or keeps its place, as the policy says."""
+    if active_policy().preemption.on_checkpoint_timeout is CheckpointTimeout.KEEP:
+        _give_up(beneficiary, "preempt-unanswered")
+        return
+    with transaction.atomic():
+        _jobs, placements = locked_live(silent.filter(yields_to=beneficiary))
+        Placement.objects.filter(pk__in=[one.pk for one in placements]).update(phase=Phase.STOPPING)
+        bump_epoch({placement.node_id for placement in placements})
+
+
+def _give_up(beneficiary: int, code: str) -> None:
+    with transaction.atomic():
+        asked = Placement.objects.filter(yields_to=beneficiary, phase=Phase.CHECKPOINTING)
+        numbers = set(asked.values_list("job_id", flat=True))
+        jobs = lifecycle.lock_jobs({beneficiary, *numbers})
+        placements = list(asked.filter(job__in=numbers).select_for_update(no_key=True).order_by("pk"))
+        abandon(beneficiary, jobs, placements, code)
+
+
+def abandon(
+    beneficiary: int, jobs: dict[int, Job], placements: Sequence[Placement], code: str, **details: Any
+) -> None:
+    """The kept place is free for all again, and those who did not yet stop run on and are spared for a while. Jobs and
+    placements are locked.
+    """
+    spared_until = clock.now() + timedelta(seconds=active_policy().preemption.min_run_s)
+    for placement in placements:
+        Placement.objects.filter(pk=placement.pk).update(
+            phase=Phase.RUNNING,
+            stop_reason="",
+            stopping_at=None,
+            yields_to=None,
+            spared_until=spared_until,
+        )
+        told = {"for_job": beneficiary, **details}
+        lifecycle.keep_place(jobs[placement.job_id], code, told, started=placement.running_at is not None)
+    bump_epoch({placement.node_id for placement in placements})
+    dropped = drop_holds(beneficiary)
+    job = jobs.get(beneficiary)
+    if dropped and job is not None and job.status == JobStatus.PENDING:
+        lifecycle.remark(job, "takeover-given-up", {})
+    after_commit(Topic.CYCLE_WAKE)
+
+
+def refuse(placement: Placement, job: Job, code: str, details: Mapping[str, Any]) -> None:
+    """A victim that can make no checkpoint runs on; its row and its job's are locked. The rest of what was asked for
+    that job is given up by the next cycle: here nothing else may be locked.
+    """
+    spared_until = clock.now() + timedelta(seconds=active_policy().preemption.min_run_s)
+    Placement.objects.filter(pk=placement.pk).update(yields_to=None, spared_until=spared_until)
+    lifecycle.keep_place(job, code, details, started=placement.running_at is not None)
+    expire(placement.yields_to_id)
+    after_commit(Topic.CYCLE_WAKE)
