@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.services import SERVICES
+from tests.environment import SERVICES
 
 CLONE = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("HEADRACE_SHARED") or CLONE.parent / "shared") / "data"
@@ -91,6 +91,7 @@ def chromium() -> Path:
 @pytest.fixture(scope="session")
 def postgres_url() -> str:
     """The address of a running PostgreSQL; Django's test databases are made on it."""
+    assert SERVICES is not None, "a pure run has no servers"
     SERVICES.start_postgres()
     return os.environ["DATABASE_URL"]
 
@@ -98,6 +99,7 @@ def postgres_url() -> str:
 @pytest.fixture(scope="session")
 def valkey_url() -> str:
     """The address of a running Valkey that belongs to this test process alone."""
+    assert SERVICES is not None, "a pure run has no servers"
     SERVICES.start_valkey()
     return os.environ["REDIS_URL"]
 

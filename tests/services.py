@@ -1,6 +1,5 @@
-"""A pytest plug-in: a real PostgreSQL and Valkey for the tests that ask for them, and a clean environment for all.
-
-Loaded by `-p` before Django reads its settings, so that they find the addresses; the servers start on first use.
+"""A real PostgreSQL and Valkey for the tests that ask for them: loading this names their addresses in the environment,
+first use starts them.
 """
 
 import os
@@ -12,23 +11,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
 from controlplane.embedded.postgres import Postgres
 from controlplane.embedded.processes import ChildSpec, end_session, mark_of, start_child
 from controlplane.embedded.state import StateFolder
 from controlplane.embedded.valkey import Valkey, free_port
+from tests.clean import scrub_environment
 
-KEPT = ("HEADRACE_TEST_", "HEADRACE_SHARED", "HEADRACE_PROPERTY_CASES", "HEADRACE_MUTATIONS")
 # Nothing of a test database has to survive a power cut.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 FOLDER_VARIABLE = "HEADRACE_TEST_FOLDER"
-
-
-def scrub_environment() -> None:
-    for name in [name for name in os.environ if name.startswith("HEADRACE_") and not name.startswith(KEPT)]:
-        del os.environ[name]
-    os.environ["TZ"] = "UTC"
 
 
 @dataclass
@@ -98,13 +89,3 @@ def plan_services() -> TestServices:
 
 scrub_environment()
 SERVICES = plan_services()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    # Workers come and go; what they share must belong to the process that outlives them.
-    if getattr(config.option, "dist", "no") != "no" and SERVICES.owns_folder:
-        SERVICES.start_postgres()
-
-
-def pytest_unconfigure() -> None:
-    SERVICES.close()

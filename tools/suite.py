@@ -39,10 +39,11 @@ def test_pure(arguments: list[str]) -> int:
     """What a developer runs after every change: few cases of each property, many are for `make test`."""
     ensure_venv(Profile.DEV)
     cases = {"HEADRACE_PROPERTY_CASES": str(PURE_CASES), "HEADRACE_MUTATIONS": str(PURE_MUTATIONS)}
-    env = {**cases, **os.environ}
+    env = {**cases, **os.environ, "HEADRACE_TEST_PURE": "1"}
     folders = [name for name in PURE if (ROOT / name).is_dir()]
-    # Loading what drives the API takes longer than most of these tests.
-    plain = ("-q", "-p", "no:schemathesis", "-m", "not acceptance", "-n", str(WORKERS), "--dist", "loadfile")
+    # Loading Django and what drives the API takes longer than most of these tests.
+    without = ("-p", "no:schemathesis", "-p", "no:django")
+    plain = ("-q", *without, "-m", "not acceptance", "-n", str(WORKERS), "--dist", "loadfile")
     return run_shown([BIN / "pytest", *folders, *plain, *arguments], env=env)
 
 

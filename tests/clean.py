@@ -1,0 +1,11 @@
+"""The environment that every test starts from: none of the caller's settings of Headrace."""
+
+import os
+
+KEPT = ("HEADRACE_TEST_", "HEADRACE_SHARED", "HEADRACE_PROPERTY_CASES", "HEADRACE_MUTATIONS")
+
+
+def scrub_environment() -> None:
+    for name in [name for name in os.environ if name.startswith("HEADRACE_") and not name.startswith(KEPT)]:
+        del os.environ[name]
+    os.environ["TZ"] = "UTC"
