@@ -138,6 +138,29 @@ class Client:
             body = {"lose_work": lose_work}
             return self._json("POST", f"/api/v1/jobs/{job}/suspend", json=body, repeat=True)
 
+    def arrays(self, *, limit: int = 50) -> list[JSON]:
+        """Newest arrays of jobs, at most `limit`."""
+        return self._some("/api/v1/job-arrays", limit=limit, params={})
+
+    def cancel_array(self, array: int) -> JSON:
+        """End all tasks of an array."""
+        return self._json("POST", f"/api/v1/job-arrays/{array}/cancel", json={}, repeat=True)
+
+    def team_quotas(self, **filters: Any) -> list[JSON]:
+        """What teams may hold inside queues, and how it is divided among their members."""
+        params = {name: value for name, value in filters.items() if value}
+        return list(self._pages("/api/v1/team-quotas", params={**params, "limit": PAGE}))
+
+    def set_team_quota(self, wish: JSON, *, dry_run: bool = False) -> JSON:
+        """What a team may hold; with `dry_run` what would follow of it."""
+        params = {"dry_run": "1"} if dry_run else {}
+        return self._json("POST", "/api/v1/team-quotas", json=wish, params=params, repeat=True)
+
+    def set_share(self, quota: int, username: str, milli: int, *, dry_run: bool = False) -> JSON:
+        """What a member may hold of a quota, in milli-device; with `dry_run` what would follow of it."""
+        path, params = f"/api/v1/team-quotas/{quota}/shares/{username}", {"dry_run": "1"} if dry_run else {}
+        return self._json("PUT", path, json={"share_milli": milli}, params=params, repeat=True)
+
     def bulk(self, wish: JSON) -> JSON:
         """Act on many jobs, at most 500 at once; each has its outcome, `left` more are found by the filter."""
         return self._json("POST", "/api/v1/jobs/bulk", json=wish, repeat=True)

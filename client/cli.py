@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
+from client import conditions as waits
 from client import config as configuration
-from client import operating, watching
+from client import operating, shares, watching
 from client import submission as spec_of
 from client.api import JSON, Client, as_documented
 from client.errors import ApiError, ClientError, Exit
@@ -90,6 +91,10 @@ def submit(
     image: spec_of.Image = None,
     mount: spec_of.Mount = None,
     network: spec_of.Network = None,
+    after: waits.After = None,
+    array: waits.Array = None,
+    hold: waits.Hold = False,
+    deferrable: waits.Deferrable = False,
     file: spec_of.File = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say where it would go; submit nothing.")
@@ -103,15 +108,10 @@ def submit(
 ) -> None:
     """Submit a job: headrace submit --cores 2 -- python3 train.py"""
     resources = spec_of.given(
-        devices=devices,
-        device_models=device_model or None,
-        device_memory=spec_of.amount(device_memory),
-        device_compute_milli=device_compute_milli,
-        cores=cores,
-        memory=spec_of.amount(memory),
-        shareable=shareable,
-        splittable=splittable,
-    )
+        devices=devices, device_models=device_model or None, device_memory=spec_of.amount(device_memory),
+        device_compute_milli=device_compute_milli, cores=cores, memory=spec_of.amount(memory),
+        shareable=shareable, splittable=splittable,
+    )  # fmt: skip
     options = spec_of.given(
         name=name,
         queue=queue,
@@ -123,6 +123,7 @@ def submit(
         env=spec_of.pairs("--env", env),
         node_labels=spec_of.pairs("--node-label", node_label),
         **spec_of.container(image, mount, network),
+        **waits.conditions(after, array, hold=hold, deferrable=deferrable),
     )
     spec = spec_of.specification(file, options=options, resources=resources)
     if dry_run:
@@ -323,7 +324,8 @@ def resume(job: int) -> None:
     notice(say("job-is", job=job, status=row["status"]))
 
 
-for command in operating.COMMANDS:
+app.add_typer(shares.quota, name="quota")
+for command in (*operating.COMMANDS, shares.arrays, shares.cancel_array):
     app.command()(command)
 
 

@@ -1,4 +1,4 @@
-"""Commands that act on many jobs at once: each job has its own outcome; one that is refused keeps none of the others."""
+"""Commands that act on many jobs at once, each with its own outcome: one that is refused keeps none of the others."""
 
 from __future__ import annotations
 

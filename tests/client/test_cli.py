@@ -404,3 +404,30 @@ def test_no_command_shows_its_insides_for_an_odd_answer(command, body, said):
 def test_what_a_newer_server_estimates_by_is_shown_as_it_is():
     answer = explained(estimate=ESTIMATE | {"basis": "oracle"})
     assert lines_of("explain", "5", answer=answer)[-1].endswith("(oracle).")
+
+
+def test_many_jobs_are_acted_on_and_the_refused_are_named():
+    answer = {
+        "outcomes": [
+            {"job": 4, "changed": True, "code": None, "text": None},
+            {"job": 5, "changed": False, "code": None, "text": None},
+            {"job": 6, "changed": False, "code": "not-waiting", "text": "Only a job that waits can be held."},
+        ],
+        "left": 0,
+    }
+    with scripted(lambda _request: Answer(200, answer)) as server:
+        ended = headrace("hold", "4", "5", "6", url=server.url)
+    assert ended.returncode == 64
+    assert ended.stdout.decode().splitlines() == ["Job 4: done.", "Job 5: nothing to do."]
+    assert "Job 6: Only a job that waits can be held." in ended.stderr.decode()
+    assert server.asked[0].body == {"action": "hold", "jobs": [4, 5, 6]}
+
+
+def test_conditions_are_sent_as_they_were_said():
+    given = ("--after", "12", "--after", "13:any", "--array", "100:4", "--hold", "--deferrable")
+    with scripted(lambda _request: Answer(201, job(status="held"))) as server:
+        assert headrace("submit", *given, "--", "true", url=server.url).returncode == 0
+        assert headrace("submit", "--array", "x", "--", "true", url=server.url).returncode == 64
+    sent = server.asked[0].body
+    assert sent["after"] == [{"job": 12}, {"job": 13, "ends": "any"}]
+    assert (sent["array"], sent["on_hold"], sent["deferrable"]) == ({"tasks": 100, "at_once": 4}, True, True)

@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import { jobsQuery, overviewQuery, queuesQuery, rows } from "@/api/queries";
 import type { Job, JobStatus } from "@/api/types";
 import { count } from "@/lib/format";
+import { Arrays } from "@/features/arrays/Arrays";
 import { ApiCall } from "@/ui/ApiCall";
 import { JobGlyph } from "@/ui/JobTag";
 import { Broken, Empty, Loading, Stale } from "@/ui/ListLooks";
@@ -31,6 +32,7 @@ export function JobsPage() {
     <div className="page">
       <PageHead title={t("jobs.title")} sub={<Standing />} actions={actions} />
       <Filters search={search} onChange={change} />
+      {search.array ? null : <Arrays />}
       <section className="panel" aria-busy={query.isFetching}>
         {query.data === undefined ? (
           query.error ? <Broken error={query.error} onRetry={() => void query.refetch()} /> : <Loading what={t("jobs.reading")} />
@@ -101,6 +103,7 @@ function Filters({ search, onChange }: { search: JobSearch; onChange: (search: J
         ))}
       </div>
       {search.owner ? <Chosen label={`${t("jobs.owner")}: ${search.owner}`} onClear={() => set("owner", "")} /> : null}
+      {search.array ? <Chosen label={t("arrays.chosen", { array: search.array })} onClear={() => set("array", "")} /> : null}
       {search.team ? <Chosen label={`${t("jobs.team")}: ${search.team}`} onClear={() => set("team", "")} /> : null}
     </div>
   );

@@ -14,7 +14,8 @@ describe("job search", () => {
   });
   it("toggles", () => expect(toggleStatus(toggleStatus({}, "failed"), "failed")).toEqual({}));
   it("asks the API with repeated statuses", () => {
-    expect(jobFilters({ status: "running,pending", owner: "a" })).toEqual({ status: ["running", "pending"], owner: "a", limit: 50 });
-    expect(jobFilters({})).toEqual({ limit: 50 });
+    expect(jobFilters({ status: "running,pending", owner: "a" })).toEqual({ array: "none", status: ["running", "pending"], owner: "a", limit: 50 });
+    expect(jobFilters({})).toEqual({ array: "none", limit: 50 });
+    expect(jobFilters({ array: "7" })).toEqual({ array: "7", limit: 50 });
   });
 });

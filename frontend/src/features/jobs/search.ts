@@ -5,9 +5,9 @@ export const JOB_STATUSES: readonly JobStatus[] = [
   "held", "pending", "starting", "running", "suspending", "suspended", "preempting", "succeeded", "failed", "cancelled",
 ];
 
-export interface JobSearch { status?: string; queue?: string; team?: string; owner?: string; search?: string }
+export interface JobSearch { status?: string; queue?: string; team?: string; owner?: string; search?: string; array?: string }
 
-const TEXTS = ["queue", "team", "owner", "search"] as const;
+const TEXTS = ["queue", "team", "owner", "search", "array"] as const;
 
 /** What the address says, without what makes no sense. Several statuses are joined by commas. */
 export function readJobSearch(raw: Record<string, unknown>): JobSearch {
@@ -33,8 +33,9 @@ export function toggleStatus(search: JobSearch, status: JobStatus): JobSearch {
   return kept.length > 0 ? { ...rest, status: kept.join(",") } : rest;
 }
 
+/** Tasks of arrays are listed where one array is asked for; elsewhere each array is one row of its own. */
 export function jobFilters(search: JobSearch): JobFilters {
   const { status: _status, ...texts } = search;
   const statuses = selectedStatuses(search);
-  return { ...texts, ...(statuses.length > 0 ? { status: statuses } : {}), limit: 50 };
+  return { array: "none", ...texts, ...(statuses.length > 0 ? { status: statuses } : {}), limit: 50 };
 }

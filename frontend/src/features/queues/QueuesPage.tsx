@@ -5,6 +5,8 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { queuesQuery } from "@/api/queries";
 import type { Queue } from "@/api/types";
+import { TeamQuotas } from "@/features/quotas/TeamQuotas";
+import { ValleyPanel } from "@/features/quotas/ValleyPanel";
 import { PauseSwitch } from "@/features/pauses/PauseSwitch";
 import { count, percent, seconds } from "@/lib/format";
 import { ApiCall } from "@/ui/ApiCall";
@@ -57,6 +59,10 @@ function Shares({ shares }: { shares: readonly Share[] }) {
       <Columns parts={[1.75, 1]} top={18}>
         <Panel title={t("queues.figures")} meta={t("queues.figuresNote")}><Figures shares={shares} /></Panel>
         <Panel title={t("queues.meaning")}><Meaning shares={shares} /></Panel>
+      </Columns>
+      <Columns parts={[1.75, 1]} top={18}>
+        <TeamQuotas />
+        <ValleyPanel />
       </Columns>
     </>
   );
