@@ -66,14 +66,14 @@ class Readings:
     checks: tuple[Check, ...] = ()
     memories: Mapping[str, DeviceMemory] = field(default_factory=dict)
 
-    def after(self, undelivered: Readings | None) -> Readings:
-        """This round in the place of one that never reached the server, with that one's worse checks: a fault that is
-        told once is not lost.
+    def after(self, waiting: Readings | None) -> Readings:
+        """This round in the place of one that no report held, with that one's worse checks: a fault that is told once
+        is not lost.
         """
-        if undelivered is None:
+        if waiting is None:
             return self
         worst = {check.device: check for check in self.checks}
-        for check in undelivered.checks:
+        for check in waiting.checks:
             now = worst.get(check.device)
             if now is None or check.result.severity > now.result.severity:
                 worst[check.device] = check

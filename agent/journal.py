@@ -3,7 +3,7 @@
 Layout of the state folder: `tasks/KEY/` live and ended tasks, `spool/KEY/` tasks the server has let go whose
 log is still on its way,
 `done/KEY` how past tasks ended (so that none is ever started twice), `obeyed` the cluster and epoch last obeyed,
-`untold` failed checks that did not reach the server yet.
+`untold` failed checks of which nobody knows whether they reached the server, and those that surely did not.
 """
 
 from __future__ import annotations
@@ -11,19 +11,22 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from agent.fact_files import number, read_facts
-from agent.protocol import Assignment, Check, CheckResult, Want
+from agent.protocol import Assignment, Check, CheckResult, Report, Want
 from agent.task import Outcome, Record, TaskKey
 
 logger = logging.getLogger("headrace.agent.journal")
 KEPT_OUTCOMES = 4096
 MOST_UNTOLD = 1024
 MOST_EVIDENCE = 500
+MOST_KEPT_BYTES = 4 << 20
+T = TypeVar("T")
 
 
 # What a server says that is older than the field in its reply.
@@ -44,10 +47,11 @@ class Obeyed(msgspec.Struct, frozen=True):
 
 
 class Untold(msgspec.Struct, frozen=True):
-    """Failed checks of one boot that the server has not heard of."""
+    """Of one boot: the report with failed checks that may have arrived, and failed checks that no report held."""
 
-    boot_id: str
-    checks: tuple[Check, ...]
+    boot_id: str = ""
+    report: Report | None = None
+    checks: tuple[Check, ...] = ()
 
 
 class Journal:
@@ -104,8 +108,8 @@ class Journal:
     def past_outcome(self, key: TaskKey) -> Outcome | None:
         """How a task that was let go had ended; None = never ran here."""
         try:
-            return msgspec.json.decode((self.done_dir / key.folder).read_bytes(), type=Outcome)
-        except (OSError, msgspec.MsgspecError):
+            return read_kept(self.done_dir / key.folder, Outcome)
+        except Unreadable:
             return None
 
     def past_keys(self) -> set[TaskKey]:
@@ -118,8 +122,8 @@ class Journal:
     def read_obeyed(self) -> Obeyed:
         """What was obeyed last, by this or an earlier run of the agent."""
         try:
-            return msgspec.json.decode((self.state_dir / "obeyed").read_bytes(), type=Obeyed)
-        except (OSError, msgspec.MsgspecError):
+            return read_kept(self.state_dir / "obeyed", Obeyed)
+        except Unreadable:
             return Obeyed()
 
     def write_obeyed(self, obeyed: Obeyed, *, durable: bool) -> None:
@@ -128,37 +132,35 @@ class Journal:
             self.state_dir / "obeyed", msgspec.json.encode(obeyed), durable=durable and self._durable
         )
 
-    def untold(self, boot_id: str) -> tuple[Check, ...]:
+    def untold(self, boot_id: str) -> Untold:
         """What an earlier run of the agent could not tell; after another boot devices are judged afresh."""
-        return self._untold.checks if self._untold.boot_id == boot_id else ()
+        return self._untold if self._untold.boot_id == boot_id else Untold()
 
-    def write_untold(self, boot_id: str, checks: Iterable[Check]) -> None:
+    def write_untold(self, untold: Untold) -> None:
         """Note failed checks before they are sent, and none once they arrived; others are not worth keeping. It
         outlives the agent, not the machine. A disk that takes nothing costs no report.
         """
-        failed = [check for check in checks if check.result in (CheckResult.FAILED, CheckResult.FATAL)]
-        kept = tuple(_shortened(check) for check in failed[:MOST_UNTOLD])
-        if kept == self._untold.checks:
+        kept = _worth_keeping(untold)
+        if kept == self._untold:
             return
-        untold = Untold(boot_id, kept)
         try:
-            write_atomic(self.state_dir / "untold", msgspec.json.encode(untold), durable=False)
+            write_atomic(self.state_dir / "untold", msgspec.json.encode(kept), durable=False)
         except OSError as error:
             logger.warning("failed checks cannot be kept: %s", error)
         else:
-            self._untold = untold
+            self._untold = kept
 
     def _read_untold(self) -> Untold:
         try:
-            return msgspec.json.decode((self.state_dir / "untold").read_bytes(), type=Untold)
-        except (OSError, msgspec.MsgspecError):
-            return Untold("", ())
+            return _worth_keeping(read_kept(self.state_dir / "untold", Untold))
+        except Unreadable:
+            return Untold()
 
     def _records(self, folder: Path) -> Iterator[Record]:
         for entry in sorted(folder.iterdir()):
             try:
-                record = msgspec.json.decode((entry / "record.json").read_bytes(), type=Record)
-            except (OSError, msgspec.MsgspecError) as error:
+                record = read_kept(entry / "record.json", Record)
+            except Unreadable as error:
                 if not (entry / "start").exists():
                     shutil.rmtree(entry, ignore_errors=True)
                     continue
@@ -170,8 +172,45 @@ class Journal:
             yield record
 
 
-def _shortened(check: Check) -> Check:
-    return msgspec.structs.replace(check, evidence=check.evidence[:MOST_EVIDENCE])
+def _worth_keeping(untold: Untold) -> Untold:
+    """A report without what is outdated after a restart; the devices that its checks do not name would count as
+    unread, so it keeps the good ones beside the failed.
+    """
+    report = untold.report
+    if report is not None and not _failed(report.checks):
+        report = None
+    if report is not None:
+        said = _shortened(report.checks)
+        report = msgspec.structs.replace(report, facts=None, node=None, samples=[], checks=list(said))
+    checks = _shortened(_failed(untold.checks))
+    return Untold(untold.boot_id, report, checks) if report or checks else Untold()
+
+
+def _failed(checks: Iterable[Check]) -> list[Check]:
+    return [check for check in checks if check.result in (CheckResult.FAILED, CheckResult.FATAL)]
+
+
+def _shortened(checks: Sequence[Check]) -> tuple[Check, ...]:
+    return tuple(
+        msgspec.structs.replace(check, evidence=check.evidence[:MOST_EVIDENCE])
+        for check in checks[:MOST_UNTOLD]
+    )
+
+
+class Unreadable(Exception):
+    """A file of the state folder is not there or not what the agent wrote."""
+
+
+def read_kept(path: Path, type_: type[T]) -> T:
+    """What the agent once wrote there; raises Unreadable, whatever somebody else made of the file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_KEPT_BYTES + 1)
+        if len(data) > MOST_KEPT_BYTES:
+            raise Unreadable(f"it is larger than {MOST_KEPT_BYTES} bytes")
+        return msgspec.json.decode(data, type=type_)
+    except (OSError, ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        raise Unreadable(str(error)) from error
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from agent.journal import write_atomic
+from agent.journal import Unreadable, read_kept, write_atomic
 from agent.protocol import Check, CheckResult, DeviceFacts, DeviceSample, Vendor
 from agent.runners.memory import DeviceMemory
 from agent.vendors.base import NO_INDEX, Reading, device_name, with_facts
@@ -20,6 +20,13 @@ DROPPED = (
     "it was there since boot, and the vendor's interface no longer lists it",
 )
 CUT_OFF = (CheckResult.UNKNOWN, "no-reading", "the answer is cut off or damaged, and does not list it")
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """The file: devices by vendor, of one boot."""
+
+    boot_id: str
+    devices: dict[str, list[DeviceFacts]]
 
 
 class KnownDevices:
@@ -46,7 +53,7 @@ class KnownDevices:
         if not self._unsaved:
             return
         try:
-            write_atomic(self._path, msgspec.json.encode({"boot_id": self._boot_id, "devices": self._all}))
+            write_atomic(self._path, msgspec.json.encode(Kept(self._boot_id, self._all)))
         except OSError as error:
             logger.warning("the devices seen cannot be kept in %s: %s", self._path, error)
         else:
@@ -54,12 +61,10 @@ class KnownDevices:
 
     def _load(self) -> dict[str, list[DeviceFacts]]:
         try:
-            kept = msgspec.json.decode(self._path.read_bytes())
-            if kept["boot_id"] != self._boot_id:
-                return {}
-            return msgspec.convert(kept["devices"], dict[str, list[DeviceFacts]])
-        except (OSError, msgspec.MsgspecError, KeyError, TypeError):
+            kept = read_kept(self._path, Kept)
+        except Unreadable:
             return {}
+        return kept.devices if kept.boot_id == self._boot_id else {}
 
 
 def fit(readings: Sequence[Reading], known: Sequence[DeviceFacts], *, whole: bool = True) -> list[Reading]:

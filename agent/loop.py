@@ -16,6 +16,7 @@ from agent.config import Identity
 from agent.host import machine
 from agent.journal import SILENCE_LIMIT_S, Journal, Obeyed
 from agent.logs import TICK_S, LogShipper
+from agent.outbox import Outbox
 from agent.protocol import Assignment, ExitReason, Facts, GuardRules, Reply, Report, TaskPhase, TaskState
 from agent.reconcile import (
     Action,
@@ -77,7 +78,9 @@ class Agent:
         self._desired: tuple[Assignment, ...] | None = None
         self._rules: GuardRules | None = None
         self._complaints: set[str] = set()
-        self._seq = int(machine.boot_clock_s() * 1000)  # grows over restarts of the agent within one boot
+        self._outbox = Outbox(journal, self._boot_id)
+        # Grows over restarts of the agent within one boot.
+        self._seq = max(int(machine.boot_clock_s() * 1000), self._outbox.doubtful_seq())
         self._known_digest: str | None = None
         self._want_facts = True
         self._offset = clock.OffsetEstimator()
@@ -86,8 +89,6 @@ class Agent:
         self._changed = threading.Event()
         self._ready = threading.Event()
         self._stopping = threading.Event()
-        untold = journal.untold(self._boot_id)
-        self._readings = Readings(checks=untold) if untold else None
         self._measuring = False
         self._primed = False
         self._told: set[TaskKey] = set()  # ended, and the server has heard of it
@@ -183,25 +184,33 @@ class Agent:
         self._event.clear()
 
     def _report(self) -> None:
-        self._changed.clear()
+        """Tell what is; first again what may have arrived, which is all where nothing is newer."""
         self._ready.clear()
         taken = self._collector.take()
-        readings = taken.after(self._readings) if taken else self._readings
-        report, digest = self._build_report(readings)
-        self._readings = readings  # until it arrived
-        self._journal.write_untold(self._boot_id, report.checks)
+        self._outbox.add(taken)
+        self._runner.guard(self._rules, None if taken is None else taken.memories)
+        self._runner.measure()
+        doubtful = self._outbox.doubtful()
+        if doubtful is not None:
+            self._tell(doubtful)
+            if self._outbox.waiting is None and not self._changed.is_set():
+                return
+        self._changed.clear()
+        self._tell(self._build_report(self._outbox.waiting or Readings()))
+
+    def _tell(self, report: Report) -> None:
         sent = clock.now()
-        reply = self._transport.report(msgspec.structs.replace(report, sent_at_ms=sent.wall_us // 1000))
+        reply = self._outbox.send(
+            msgspec.structs.replace(report, sent_at_ms=sent.wall_us // 1000), self._transport.report
+        )
         received = clock.now()
-        self._readings = None
-        self._journal.write_untold(self._boot_id, ())
         self._complaints.clear()
         self._told |= {told_key(task) for task in report.tasks if task.phase is TaskPhase.ENDED}
         self._offset.add(
             sent, received, server_received_ms=reply.received_at_ms, server_sent_ms=reply.sent_at_ms
         )
         if report.facts is not None:
-            self._known_digest = digest
+            self._known_digest = report.facts_digest
         self._want_facts = reply.want_facts
         if reply.want_facts and report.facts is None:
             self._changed.set()
@@ -210,14 +219,11 @@ class Agent:
             self._interval_s = min(max(reply.report_interval_s, SHORTEST_INTERVAL_S), LONGEST_INTERVAL_S)
         self.obey(reply)
 
-    def _build_report(self, readings: Readings | None) -> tuple[Report, str]:
+    def _build_report(self, readings: Readings) -> Report:
         facts = self._collector.facts()
         digest = facts_digest(facts)
-        self._runner.guard(self._rules, None if readings is None else readings.memories)
-        self._runner.measure()
         self._seq += 1
-        readings = readings or Readings()
-        report = Report(
+        return Report(
             version=protocol.VERSION,
             boot_id=self._boot_id,
             seq=self._seq,
@@ -232,7 +238,6 @@ class Agent:
             tasks=self._task_states(),
             clock=self._offset.best(),
         )
-        return report, digest
 
     def _task_states(self) -> list[TaskState]:
         with self._lock:

@@ -11,7 +11,8 @@ import pytest
 
 from agent.collect import HostCollector, Readings
 from agent.config import Config, Identity
-from agent.journal import Journal
+from agent.journal import Journal, Obeyed, Untold
+from agent.known_devices import KnownDevices
 from agent.loop import Agent
 from agent.notices import notice
 from agent.protocol import (
@@ -28,7 +29,8 @@ from agent.protocol import (
 from agent.runners.simulated import SimRunner, Timetable
 from agent.simulation_facts import node_facts
 from agent.simulation_spec import mixed_cluster
-from agent.transport import Transport, Unreachable
+from agent.task import TaskKey
+from agent.transport import Refused, Transport, Unreachable
 from agent.vendors.base import Reading, Readout
 from agent.vendors.error_counts import ErrorCounts
 from agent.vendors.nvidia import NvidiaProbe
@@ -38,16 +40,21 @@ NODE = mixed_cluster().nodes[0]
 
 
 class Line(Transport):
-    """Reports arrive while it is up."""
+    """Reports arrive while it is up; while it loses, they arrive and nobody hears of it."""
 
     def __init__(self) -> None:
         self.up = False
+        self.loses = False
+        self.refusal: Refused | None = None
         self.arrived: list[Report] = []
 
     def report(self, report: Report) -> Reply:
+        if self.refusal is not None:
+            raise self.refusal
+        if self.up or self.loses:
+            self.arrived.append(report)
         if not self.up:
-            raise Unreachable("it is down")
-        self.arrived.append(report)
+            raise Unreachable("it is down, or its answer is lost")
         now_ms = time.time_ns() // 1_000_000
         return Reply(VERSION, "c1", True, 1, now_ms, now_ms, 10, False, [])
 
@@ -119,13 +126,27 @@ def node(tmp_path: Path) -> Iterator[Node]:
     timetable.close()
 
 
-def test_the_worst_check_of_each_device_is_told_until_it_arrives(node: Node) -> None:
+def test_what_may_have_arrived_is_told_first_and_then_the_worst_of_what_came_since(node: Node) -> None:
     node.report(round_of(1, a=FATAL, b=FAILED, c=OK), up=False)
     node.report(round_of(2, a=OK, b=FATAL, c=FAILED), up=False)
     node.report(round_of(3, a=FAILED, b=UNKNOWN, c=OK), up=False)
     node.report(round_of(4, a=OK, b=OK, c=OK), up=True)
-    assert node.told() == {"a": "fatal-1", "b": "fatal-2", "c": "failed-2"}
-    assert {sample.temperature_c for sample in node.line.arrived[-1].samples} == {4}
+    first, second = node.line.arrived
+    assert {check.device: check.code for check in first.checks} == {"a": "fatal-1", "b": "failed-1", "c": ""}
+    assert node.told() == {"a": "failed-3", "b": "fatal-2", "c": "failed-2"}
+    assert first.samples == [] and {sample.temperature_c for sample in second.samples} == {4}
+    assert first.seq < second.seq
+
+
+def test_a_report_goes_out_again_as_it_was_and_nothing_else_where_nothing_is_newer(node: Node) -> None:
+    node.line.loses = True
+    for readings in (round_of(1, a=FAILED), None, None):
+        node.report(readings, up=False)
+    node.line.loses = False
+    node.report(None, up=True)
+    numbers = {report.seq for report in node.line.arrived}
+    assert len(node.line.arrived) == 4 and len(numbers) == 1 and node.told() == {"a": "failed-1"}
+    assert {sample.temperature_c for sample in node.line.arrived[-1].samples} == {1}
 
 
 def test_what_arrived_is_not_told_again(node: Node) -> None:
@@ -141,6 +162,7 @@ def test_what_arrived_is_not_told_again(node: Node) -> None:
 def test_a_newer_check_as_bad_replaces_the_older_and_a_device_that_is_gone_keeps_its_fault(
     node: Node,
 ) -> None:
+    node.report(round_of(0, a=OK), up=False)
     node.report(round_of(1, a=FAILED, gone=FATAL), up=False)
     node.report(round_of(2, a=FAILED), up=True)
     assert node.told() == {"a": "failed-2", "gone": "fatal-1"}
@@ -155,14 +177,53 @@ def test_failed_checks_that_were_not_told_outlive_the_agent(node: Node) -> None:
     timetable = Timetable()
     node.report(round_of(1, a=FATAL, b=UNKNOWN, c=FAILED), up=False)
     again = restarted(node, timetable)
-    again.report(round_of(2, a=OK, b=OK, c=FAILED), up=False)
+    again.report(round_of(2, a=OK, b=FAILED, c=FAILED), up=False)
     third = restarted(again, timetable)
     third.report(round_of(3, a=OK, b=OK, c=OK), up=True)
-    assert third.told() == {"a": "fatal-1", "b": "", "c": "failed-2"}
+    first, second = third.line.arrived
+    assert {check.device: check.code for check in first.checks} == {
+        "a": "fatal-1",
+        "b": "unknown-1",
+        "c": "failed-1",
+    }
+    assert third.told() == {"a": "", "b": "failed-2", "c": "failed-2"} and first.seq < second.seq
     last = restarted(third, timetable)
     last.report(round_of(4, a=OK), up=True)
-    assert last.told() == {"a": ""}
+    assert last.told() == {"a": ""} and len(last.line.arrived) == 1
     timetable.close()
+
+
+def test_a_restarted_agent_tells_what_may_have_arrived_under_its_old_number(node: Node) -> None:
+    timetable = Timetable()
+    node.line.loses = True
+    node.report(round_of(1, a=FAILED), up=False)
+    again = restarted(node, timetable)
+    again.report(round_of(2, a=OK), up=True)
+    (told,) = node.line.arrived
+    first, second = again.line.arrived
+    assert first.seq == told.seq < second.seq
+    assert [check.code for check in first.checks] == ["failed-1"] and again.told() == {"a": ""}
+    timetable.close()
+
+
+@pytest.mark.parametrize(("status", "kept"), [(400, False), (422, False), (401, True), (429, True)])
+def test_what_the_server_will_never_take_is_dropped(node: Node, status: int, kept: bool) -> None:
+    node.line.refusal = Refused(status, "no", "", {})
+    node.rounds.next = round_of(1, a=FAILED)
+    with pytest.raises(Refused):
+        node.agent._report()
+    node.line.refusal = None
+    assert (node.agent._journal.untold("b1") != Untold()) is kept
+    node.report(round_of(2, a=OK), up=True)
+    assert len(node.line.arrived) == 1 + kept and node.told() == {"a": ""}
+
+
+def test_what_cannot_be_written_or_sent_holds_up_nothing(node: Node) -> None:
+    node.rounds.next = Readings(checks=(Check("a", FAILED, "x", "\ud800"),))
+    with pytest.raises(UnicodeEncodeError):
+        node.agent._report()
+    node.report(round_of(2, a=OK), up=True)
+    assert node.told() == {"a": ""}
 
 
 def test_what_was_not_told_before_another_boot_is_dropped(node: Node) -> None:
@@ -170,17 +231,47 @@ def test_what_was_not_told_before_another_boot_is_dropped(node: Node) -> None:
     node.report(round_of(1, a=FATAL), up=False)
     later = restarted(node, timetable, boot_id="b2")
     later.report(round_of(2, a=OK), up=True)
-    assert later.told() == {"a": ""}
+    assert later.told() == {"a": ""} and len(later.line.arrived) == 1
     timetable.close()
 
 
-def test_what_is_kept_is_bounded_and_may_be_damaged(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, durable=False)
-    journal.write_untold("b1", [Check(f"d{number}", FATAL, "x", "e" * 9000) for number in range(5000)])
+def test_the_same_check_that_fails_again_after_another_boot_is_kept(tmp_path: Path) -> None:
+    failed = (Check("a", FAILED, "x"),)
+    for boot_id in ("b1", "b2"):
+        Journal(tmp_path, durable=False).write_untold(Untold(boot_id, checks=failed))
+        assert Journal(tmp_path, durable=False).untold(boot_id).checks == failed
+
+
+def test_what_is_kept_is_bounded_when_it_is_written_and_when_it_is_read(tmp_path: Path) -> None:
+    checks = tuple(Check(f"d{number}", FATAL, "x", "e" * 600) for number in range(5000))
+    report = Report(VERSION, "b1", 1, 0, "d", checks=list(checks))
+    Journal(tmp_path, durable=False).write_untold(Untold("b1", report, checks))
     kept = Journal(tmp_path, durable=False).untold("b1")
-    assert (len(kept), len(kept[0].evidence)) == (1024, 500)
-    (tmp_path / "untold").write_bytes(b'{"boot_id": "b1", "checks": [{"dev')
-    assert Journal(tmp_path, durable=False).untold("b1") == ()
+    assert kept.report is not None
+    assert [len(kept.checks), len(kept.report.checks), len(kept.checks[0].evidence)] == [1024, 1024, 500]
+    (tmp_path / "untold").write_bytes(msgspec.json.encode(Untold("b1", None, checks)))
+    assert len(Journal(tmp_path, durable=False).untold("b1").checks) == 1024
+
+
+DAMAGED = [
+    b"",
+    b'{"boot_id": "b1", "checks": [{"dev',
+    b"\xff\xfe{}",
+    b'{"x":' + b"[" * 200_000,
+    b'{"boot_id": "b1", "x": "' + b"x" * (5 << 20) + b'"}',
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGED, ids=["empty", "cut", "bytes", "deep", "large"])
+def test_damaged_files_of_the_state_folder_keep_nobody_from_starting(tmp_path: Path, damage: bytes) -> None:
+    key = TaskKey(1, 1, 1)
+    journal = Journal(tmp_path, durable=False)
+    (tmp_path / "tasks" / key.folder).mkdir()
+    for name in ("untold", "obeyed", "devices.json", f"done/{key.folder}", f"tasks/{key.folder}/record.json"):
+        (tmp_path / name).write_bytes(damage)
+    assert (journal.read_obeyed(), journal.past_outcome(key), journal.read_all()) == (Obeyed(), None, [])
+    assert Journal(tmp_path, durable=False).untold("b1") == Untold()
+    assert KnownDevices(tmp_path, "b1").of(Vendor.NVIDIA) == []
 
 
 class Gone(NvidiaProbe):
