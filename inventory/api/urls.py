@@ -10,6 +10,7 @@ from inventory.api.devices import (
     LinksView,
     device_operation_view,
 )
+from inventory.api.images import ImagePushesView, ImagesView
 from inventory.api.nodes import (
     EnrolmentTokensView,
     NodeLabelsView,
@@ -35,6 +36,8 @@ urlpatterns = [
     *(path(f"nodes/<int:node_id>/{name}", node_operation_view(name).as_view()) for name in NODE_OPERATIONS),
     path("nodes/<int:node_id>/labels", NodeLabelsView.as_view()),
     path("nodes/<int:node_id>/readings", NodeReadingsView.as_view()),
+    path("images", ImagesView.as_view()),
+    path("images/pushes", ImagePushesView.as_view()),
     path("devices", DevicesView.as_view()),
     path("devices/<int:device_id>", DeviceView.as_view()),
     path("devices/<int:device_id>/readings", DeviceReadingsView.as_view()),

@@ -10,7 +10,7 @@ from django.db import connection
 
 from controlplane.base import clock
 from inventory.images.names import canonical
-from inventory.models import ImageStart, Node
+from inventory.models import Image, ImageStart, Node
 
 _HISTORY = """
 SELECT image, count(*) AS starts, count(*) FILTER (WHERE pull_ms IS NULL) AS hits, round(avg(pull_ms)) AS mean,
@@ -23,7 +23,9 @@ FROM inventory_imagestart WHERE at >= %s AND image = ANY(%s) GROUP BY image
 def note_start(node: int, image: str, *, pull_ms: int | None) -> None:
     """A container of this image started; simulated nodes fetch nothing."""
     if Node.objects.filter(pk=node, simulated=False).exists():
-        ImageStart.objects.create(node_id=node, image=canonical(image), pull_ms=pull_ms)
+        name = canonical(image)
+        Image.objects.bulk_create([Image(name=name)], ignore_conflicts=True)
+        ImageStart.objects.create(node_id=node, image=name, pull_ms=pull_ms)
 
 
 def starts_since(days: int) -> dict[str, dict[int, int]]:

@@ -312,6 +312,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Images that nodes told of, with the history of the days that the policy keeps. */
+        get: operations["images"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images/pushes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What nodes fetch ahead of demand, oldest wish first. */
+        get: operations["image_pushes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/job-arrays": {
         parameters: {
             query?: never;
@@ -2061,6 +2095,46 @@ export interface components {
             host_key: string;
             fingerprint: string;
         };
+        /** @description One image with its history: `hits` of its `starts` found it on the node. */
+        Image: {
+            id: number;
+            name: string;
+            size_mib: number | null;
+            starts: number;
+            hits: number;
+            pull_ms: components["schemas"]["PullTimes"] | null;
+        };
+        ImagePage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["Image"][];
+        };
+        /** @description An image that a node fetches ahead of demand, fetched, or removes again. */
+        ImagePush: {
+            id: number;
+            node: number;
+            node_name: string;
+            image: string;
+            stage: components["schemas"]["StageEnum"];
+            /** Format: date-time */
+            wanted_at: string;
+            /** Format: date-time */
+            asked_at: string | null;
+            /** Format: date-time */
+            ended_at: string | null;
+            ms: number | null;
+            failures: number;
+            problem: string;
+        };
+        ImagePushPage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["ImagePush"][];
+        };
         /** @enum {string} */
         IntentEnum: "run" | "suspend" | "cancel";
         /** @description One job. */
@@ -2691,6 +2765,13 @@ export interface components {
         };
         /** @enum {string} */
         ProblemEnum: "unreachable" | "timed-out" | "not-ssh" | "host-key-changed" | "key-missing" | "key-unusable" | "key-refused" | "connection-lost" | "too-much-output" | "not-understood" | "no-machine-id" | "machine-changed" | "same-machine" | "has-agent";
+        /** @description Milliseconds that the fetching of an image took before a start, over the starts that had to wait for it. */
+        PullTimes: {
+            mean: number;
+            p50: number;
+            p95: number;
+            p99: number;
+        };
         /**
          * @description One queue with its share of the schedulable capacity, in milli-device, and for its jobs without devices in
          *     milli-core.
@@ -2966,6 +3047,8 @@ export interface components {
         SshKeys: {
             results: components["schemas"]["SshKey"][];
         };
+        /** @enum {string} */
+        StageEnum: "wanted" | "running" | "done" | "failed" | "pruning" | "pruned";
         /** @enum {string} */
         StateEnum: "enrolled" | "ready" | "cordoned" | "draining" | "maintenance" | "silent" | "lost" | "quarantined";
         /** @description The control plane about itself. */
@@ -4044,6 +4127,91 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EnrolmentToken"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    images: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+                search?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImagePage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    image_pushes: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+                node?: number;
+                stage?: "wanted" | "running" | "done" | "failed" | "pruning" | "pruned";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImagePushPage"];
                 };
             };
             /** @description Problem */
