@@ -15,7 +15,7 @@ Start = Callable[[Group, Waiting, Sequence[Placed]], None]
 
 _FIFO_OFFER = 16
 # All other refusals say that no node is made for the job.
-_WAITS_FOR_ROOM = frozenset({*FOR_WANT_OF_ROOM, ReasonCode.GANG})
+_WAITS_FOR_ROOM = frozenset({*FOR_WANT_OF_ROOM, ReasonCode.GANG, ReasonCode.RESERVED})
 
 
 class Deciding:
