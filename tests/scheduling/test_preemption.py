@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from scheduling.operations import cancel_job, resume_job, suspend_job
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
-WAY = {"checkpoint": {"signal": "USR1", "timeout_s": 30}, "queue": "offline"}
+WAY: dict[str, Any] = {"checkpoint": {"signal": "USR1", "timeout_s": 30}, "queue": "offline"}
 PATH = "/shared/checkpoints/1/1"
 
 
