@@ -129,8 +129,14 @@ class Client:
 
     def submit(self, spec: JSON, *, idempotency_key: str | None = None) -> JSON:
         """Submit one job; repeated calls with one key make one job."""
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-        return self._json("POST", "/api/v1/jobs/submit", json=spec, headers=headers, repeat=True)
+        key = idempotency_key or str(uuid.uuid4())
+        headers = {"Idempotency-Key": key}
+        try:
+            return self._json("POST", "/api/v1/jobs/submit", json=spec, headers=headers, repeat=True)
+        except Unreachable as error:
+            if isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
+                raise
+            raise Unreachable(f"{error}. {say('perhaps-submitted', idempotency_key=key)}") from error
 
     def suspend(self, job: int, *, lose_work: bool = False) -> JSON:
         """Let the job make its checkpoint and give up what it holds."""
@@ -322,6 +328,7 @@ class Client:
                     raise failure
             except httpx.TransportError as error:
                 failure = Unreachable(f"{self.url}: {error or type(error).__name__}")
+                failure.__cause__ = error
             if time.monotonic() + pause_s > deadline:
                 raise failure
             time.sleep(pause_s * random.uniform(0.5, 1.0))

@@ -157,6 +157,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "未登录，或令牌已失效。请运行：headrace login",
     ),
     "bad-credentials": ("Wrong user name or password.", "用户名或密码错误。"),
+    "perhaps-submitted": (
+        "The job may have been submitted all the same: with --idempotency-key {idempotency_key} it is submitted once.",
+        "作业可能已经提交：使用 --idempotency-key {idempotency_key} 重新提交，只会生成一个作业。",
+    ),
     "unreachable": ("Cannot reach the server: {detail}", "无法连接服务器：{detail}"),
     "odd-answer": (
         "The server does not answer like a Headrace server ({detail})",

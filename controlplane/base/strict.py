@@ -180,7 +180,9 @@ def type_error(field: serializers.Field, raw: Any) -> Detail:
     if raw is None:
         return None
     if isinstance(field, serializers.ListField):
-        return _list_error(field, raw)
+        return _list_error(field.child, raw)
+    if isinstance(field, serializers.MultipleChoiceField):
+        return _list_error(serializers.CharField(), raw)
     if isinstance(field, serializers.DictField):
         return _dict_error(field, raw)
     if isinstance(field, serializers.BooleanField):
@@ -227,10 +229,10 @@ def _number_error(raw: Any) -> ErrorDetail | None:
     return None
 
 
-def _list_error(field: serializers.ListField, raw: Any) -> Detail:
+def _list_error(child: serializers.Field, raw: Any) -> Detail:
     if not isinstance(raw, list):
         return _wrong_type(_("a list"))
-    found = {i: type_error(field.child, item) for i, item in enumerate(raw)}
+    found = {i: type_error(child, item) for i, item in enumerate(raw)}
     return _only_errors(found)
 
 

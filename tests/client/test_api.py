@@ -95,6 +95,24 @@ def test_nobody_listening_is_unreachable_after_the_patience():
         client.me()
 
 
+def test_a_submission_without_an_answer_names_the_key_that_makes_one_job():
+    with (
+        scripted(lambda _: Answer(cut=True)) as server,
+        Client(url=server.url, token="t", patience_s=0.3) as client,
+        pytest.raises(Unreachable, match="--idempotency-key k1"),
+    ):
+        client.submit({}, idempotency_key="k1")
+
+
+def test_a_submission_that_reached_nobody_was_not_made():
+    with (
+        Client(url="http://127.0.0.1:9", token="t", patience_s=0.3) as client,
+        pytest.raises(Unreachable) as told,
+    ):
+        client.submit({}, idempotency_key="k1")
+    assert "k1" not in str(told.value)
+
+
 def test_pages_are_followed_up_to_the_limit():
     def respond(request: Asked) -> Answer:
         page = int(request.query.get("cursor", ["0"])[0])

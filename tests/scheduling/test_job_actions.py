@@ -250,6 +250,8 @@ def test_a_filter_finds_only_what_is_not_over_and_says_what_is_left(user, api, m
     assert bulk(api, action="cancel", filter={"search": "sweep"}).json()["left"] == 1
     last = bulk(api, action="cancel", filter={"search": "sweep"}).json()
     assert ([row["job"] for row in last["outcomes"]], last["left"]) == ([jobs[2].pk], 0)
+    pending = bulk(api, action="cancel", filter={"status": ["pending", "held"]}, dry_run=True).json()
+    assert [row["job"] for row in pending["outcomes"]] == [other.pk]
     assert fresh(other).status == JobStatus.PENDING
 
 
