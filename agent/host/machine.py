@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import secrets
 import socket
 import time
@@ -14,6 +15,8 @@ from agent.host.files import read_text
 
 EMPTY_IDS = frozenset({"", "uninitialized", "0" * 32})
 EMPTY_DMI = frozenset({"", "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"})
+_MACHINE_ID = re.compile(r"[0-9a-f]{32}")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def machine_id(root: Path, state_dir: Path) -> str:
@@ -23,15 +26,30 @@ def machine_id(root: Path, state_dir: Path) -> str:
     text = (read_text(root / "etc/machine-id") or "").lower()
     if text not in EMPTY_IDS:
         return text
-    board = (read_text(root / "sys/class/dmi/id/product_uuid") or "").lower()
-    if board not in EMPTY_DMI:
-        return hashlib.sha256(board.encode()).hexdigest()[:32]
-    return _kept_id(state_dir / "machine-id")
+    board = _board(root)
+    return _id_of_board(board) if board not in EMPTY_DMI else _kept_id(state_dir / "machine-id")
+
+
+def told_machine_id(root: Path) -> str | None:
+    """The same id of files that came over a line which may break: None where it is not one from end to end; none is
+    made up.
+    """
+    text = (read_text(root / "etc/machine-id") or "").lower()
+    if text not in EMPTY_IDS:
+        return text if _MACHINE_ID.fullmatch(text) else None
+    board = _board(root)
+    return _id_of_board(board) if board not in EMPTY_DMI and _UUID.fullmatch(board) else None
 
 
 def boot_id(root: Path) -> str:
     """The kernel's id of this boot; "unknown" where it has none."""
     return read_text(root / "proc/sys/kernel/random/boot_id") or "unknown"
+
+
+def told_boot_id(root: Path) -> str | None:
+    """The same id of files that came over a line which may break; None where it is not one from end to end."""
+    text = boot_id(root)
+    return text if _UUID.fullmatch(text) else None
 
 
 def boot_clock_s() -> float:
@@ -57,6 +75,14 @@ def operating_system(root: Path) -> str:
 def kernel(root: Path) -> str:
     """Kernel release."""
     return read_text(root / "proc/sys/kernel/osrelease") or platform.release()
+
+
+def _board(root: Path) -> str:
+    return (read_text(root / "sys/class/dmi/id/product_uuid") or "").lower()
+
+
+def _id_of_board(board: str) -> str:
+    return hashlib.sha256(board.encode()).hexdigest()[:32]
 
 
 def _kept_id(path: Path) -> str:

@@ -31,30 +31,30 @@ from agent.protocol import (
     Runtime,
     Vendor,
 )
-from agent.remote.devices import Said, new_log_lines, read_devices
+from agent.remote.devices import LogPlace, Said, new_log_lines, read_devices
 from agent.remote.tree import laid_out, printed_files, printed_words
-from agent.vendors.ascend.boards import is_whole
-from agent.vendors.base import ProbeError, Reading, Readout, device_name, with_vendor
+from agent.vendors.base import ProbeError, Readout, with_vendor
 from agent.vendors.command import complete
 from agent.vendors.error_counts import ErrorCounts
 
 # Names of outputs that are not answers of a vendor's tool.
 LIVE, HOST, KERNEL_LOG, BOARDS = "live", "host", "kernel-log", "npu-smi boards"
+# The last word of a script of ours: nothing of its answer is missing.
+WHOLE = "whole"
 RECENT_S = 120
+NOT_RECOGNISED = "what a Linux machine says of itself was not recognised"
 _CLOCK = re.compile(r"(\d{9,11})\.(\d{6})\d{0,3}", re.ASCII)
 
 
 class Memory(msgspec.Struct):
-    """What has to be known of earlier looks; good for one boot. `log_s` is the age of the last line read of the
-    kernel's log, in seconds after boot.
-    """
+    """What has to be known of earlier looks; good for one boot. `log` is how far the kernel's log was read."""
 
     boot_id: str = ""
     digest: str = ""
     devices: dict[str, list[DeviceFacts]] = {}
     errors: dict[str, int] = {}
     ticks: tuple[int, int, int] | None = None
-    log_s: int | None = None
+    log: LogPlace | None = None
 
 
 class Look:
@@ -71,14 +71,13 @@ class Look:
         self._links: list[Link] = []
         self._notices: list[Notice] = []
 
-    def answer(self, machine_id: str, kept: Memory) -> RemoteAnswer:
+    def answer(self, machine_id: str, boot_id: str, kept: Memory) -> RemoteAnswer:
         """The report; facts of the host are in it where they were read now."""
-        boot_id = machine.boot_id(self._root)
         self.memory = kept if kept.boot_id == boot_id else Memory(boot_id=boot_id)
         meter = memory.UsageMeter(self._root, last=self.memory.ticks)
         node, self.memory.ticks = meter.sample(), meter.last
         self._read_vendors()
-        whole = any(output.name == HOST and not output.problem for output in self._outputs)
+        whole = any(output.name == HOST and _is_whole(output) for output in self._outputs)
         facts = self._facts(machine_id) if whole else None
         if facts is not None:
             self.memory.devices = self._devices
@@ -111,52 +110,56 @@ class Look:
             try:
                 if name not in asked:
                     raise ProbeError("its tool is gone")
-                self._take(vendor, known, complete(self._ask(vendor), self._root, counts))
+                self._take(vendor, known, complete(self._ask(vendor, known), self._root, counts))
             except ProbeError as error:
                 self._devices[name] = known
                 self._notices.append(notice("probe-failed", vendor=vendor, problem=error))
                 self.checks += unknown_checks(known, str(error))
         self.memory.errors = counts.last
 
-    def _ask(self, vendor: Vendor) -> Readout:
+    def _ask(self, vendor: Vendor, known: list[DeviceFacts]) -> Readout:
         """The readout of what the vendor's tools said, with what is new in the kernel's log."""
         of_vendor = [output for output in self._outputs if output.vendor is vendor]
         answers = [_said(output) for output in of_vendor if output.name != KERNEL_LOG]
         logged = next((output for output in of_vendor if output.name == KERNEL_LOG), None)
         if not answers:
             raise ProbeError("its tools were not asked")
-        if logged is None:
-            return read_devices(vendor, answers)
-        log = _said(logged).text
-        lines, last_s = new_log_lines(log, since_s=self._log_since_s())
-        readout = read_devices(vendor, [*answers, Said(lines)] if lines else answers)
-        self.memory.log_s = last_s
-        if KERNEL_LOG in printed_words(log):
-            problem = "the kernel log is not readable for this user: Xids are not seen"
-            self._notices.append(notice("tool-failed", vendor=vendor, problem=problem))
-        return readout
+        lines = self._new_log_lines(vendor, logged) if logged is not None else ""
+        return read_devices(vendor, [*answers, Said(lines)] if lines else answers, known)
 
-    def _log_since_s(self) -> int:
-        if self.memory.log_s is not None:
-            return self.memory.log_s
+    def _new_log_lines(self, vendor: Vendor, logged: CommandOutput) -> str:
+        """What is new in the kernel's log; of one that is not whole nothing is read, so that nothing is passed over."""
+        text, problem = _said(logged).text, ""
+        if not _is_whole(logged):
+            problem = logged.problem or f"{KERNEL_LOG}: its end is missing"
+        elif KERNEL_LOG in printed_words(text):
+            problem = "the kernel log is not readable for this user: Xids are not seen"
+        else:
+            log = "\n".join(line for line in text.split("\n") if line.strip() != f"#{WHOLE}")
+            lines, place = new_log_lines(log, self._log_place())
+            if place is not None:
+                self.memory.log = place
+                return lines
+            if log.strip():
+                problem = "the kernel log has no time stamps (printk.time=0): Xids are not seen"
+        if problem:
+            self._notices.append(notice("tool-failed", vendor=vendor, problem=problem))
+        return ""
+
+    def _log_place(self) -> LogPlace:
+        if self.memory.log is not None:
+            return self.memory.log
         uptime = re.match(r"\d{1,12}", read_text(self._root / "proc/uptime") or "")
-        return int(uptime.group()) - RECENT_S if uptime else 0
+        return LogPlace((int(uptime.group()) - RECENT_S) * 1_000_000 if uptime else 0)
 
     def _take(self, vendor: Vendor, known: list[DeviceFacts], readout: Readout) -> None:
         whole = all(said.code != "output-damaged" for said in readout.warnings)
         readings = fit(readout.readings, known, whole=whole)
-        if vendor is Vendor.ASCEND and not self._slices_told():
-            readings = [_with_known_slices(reading, known) for reading in readings]
         self._devices[vendor.value] = [facts_of(reading) for reading in readings]
         self._links += readout.links
         self._notices += [with_vendor(said, vendor) for said in readout.warnings]
         self.samples += [sample for reading in readings for sample in samples_of(reading)]
         self.checks += [check_of(reading) for reading in readings]
-
-    def _slices_told(self) -> bool:
-        """Slices of Ascend devices are asked for with the facts of the host only."""
-        told = [_said(output) for output in self._outputs if output.name == BOARDS]
-        return any(is_whole(said.text) and not said.problem for said in told)
 
     def _facts(self, machine_id: str) -> Facts:
         root = self._root
@@ -197,22 +200,25 @@ class Look:
 
 def read_round(asked: RemoteRound) -> RemoteAnswer:
     """What one look says; a `problem` where it does not even say whose machine that is."""
-    texts = [_said(output).text for output in asked.outputs if output.name in (LIVE, HOST)]
-    printed = "\n".join(texts)
-    files = printed_files(printed)
-    if "proc/sys/kernel/random/boot_id" not in files:
-        problem = next((output.problem for output in asked.outputs if output.name == LIVE), "")
-        return RemoteAnswer(problem=problem or "what a Linux machine says of itself was not recognised")
-    with laid_out(files) as root:
-        machine_id = _machine_id(root)
+    live = next((output for output in asked.outputs if output.name == LIVE), None)
+    if live is None or not _is_whole(live):
+        return RemoteAnswer(problem=(_said(live).problem if live is not None else "") or NOT_RECOGNISED)
+    told = [output for output in asked.outputs if output.name in (LIVE, HOST) and _is_whole(output)]
+    printed = "\n".join(_said(output).text for output in told)
+    with laid_out(printed_files(printed)) as root:
+        boot_id, machine_id = machine.told_boot_id(root), machine.told_machine_id(root)
+        if boot_id is None:
+            return RemoteAnswer(problem=NOT_RECOGNISED)
         if machine_id is None:
             return RemoteAnswer(problem="no-machine-id")
         look = Look(asked.outputs, root, printed_words(printed))
-        return look.answer(machine_id, _memory(asked))
+        return look.answer(machine_id, boot_id, _memory(asked))
 
 
 def serve() -> None:
-    """One answer per line of input, until there is none."""
+    """An empty line at the start, then one answer per line of input, until there is none."""
+    sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:
         try:
             answer = read_round(msgspec.json.decode(line, type=RemoteRound))
@@ -230,11 +236,8 @@ def _memory(asked: RemoteRound) -> Memory:
         return Memory()
 
 
-def _machine_id(root: Path) -> str | None:
-    """As on the node itself, but that none is made up where there is none."""
-    made_up = root / "made-up"
-    found = machine.machine_id(root, made_up)
-    return None if made_up.exists() else found
+def _is_whole(output: CommandOutput) -> bool:
+    return not output.problem and WHOLE in printed_words(_said(output).text)
 
 
 def _said(output: CommandOutput) -> Said:
@@ -242,16 +245,6 @@ def _said(output: CommandOutput) -> Said:
         return Said(decode(output.data).text, output.problem)
     except UnreadableCapture as error:
         return Said("", output.problem or f"{output.name}: the answer {error}")
-
-
-def _with_known_slices(reading: Reading, known: list[DeviceFacts]) -> Reading:
-    """The reading of a device whose slices were not asked for."""
-    name = device_name(reading.facts)
-    before = next((facts.partitions for facts in known if device_name(facts) == name), [])
-    if reading.partitions or not before:
-        return reading
-    facts = msgspec.structs.replace(reading.facts, partitions=before)
-    return msgspec.structs.replace(reading, facts=facts, partitions=before)
 
 
 def _runtime(said: str) -> Runtime:

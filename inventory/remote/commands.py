@@ -13,6 +13,8 @@ MIB = 1 << 20
 LIVE, HOST, KERNEL_LOG, BOARDS = "live", "host", "kernel-log", "npu-smi boards"
 TOOL_LIMIT_S = 8
 TOOL_MARK = "#tool "
+# Ends what a script of ours prints: an answer without it is cut off. A tool says so with its exit status.
+WHOLE = 'echo "#whole"'
 # Where vendors put their tools; the PATH of a command over SSH seldom has these folders.
 _FOLDERS = (
     "/usr/local/sbin",
@@ -140,9 +142,14 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 
+def _grep(arguments: str) -> str:
+    """A grep that died, or did not start, ends the script; files that are not there do not."""
+    return f"grep -sH {arguments} || [ $? -le 2 ] || exit 3"
+
+
 def _print(*paths: str, most: int | None = None) -> str:
     bound = "" if most is None else f"-m {most} "
-    return f'grep -sH {bound}"" {" ".join(paths)}'
+    return _grep(f'{bound}"" {" ".join(paths)}')
 
 
 _THERE = "command -v $tool >/dev/null 2>&1"
@@ -156,9 +163,9 @@ _LIVE_SCRIPT = "; ".join(
         f'echo "#clock $(date +%s.%N {_SHORT})"',
         _print("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/random/boot_id"),
         _print("/proc/uptime", "/proc/loadavg", "/proc/meminfo"),
-        'grep -sH "^cpu" /proc/stat',
+        _grep('"^cpu" /proc/stat'),
         f'for tool in {" ".join(tool.name for tool in TOOLS)}; do {_THERE} && echo "{TOOL_MARK}$tool"; done',
-        "true",
+        WHOLE,
     )
 )
 _HOST_SCRIPT = "; ".join(
@@ -170,7 +177,8 @@ _HOST_SCRIPT = "; ".join(
             "/proc/sys/kernel/osrelease",
             "/proc/sys/kernel/hostname",
         ),
-        _print("/proc/mounts"),
+        # Nobody needs the layers of containers, whose lines are long.
+        _grep('-v " overlay " /proc/mounts'),
         _print("/proc/cpuinfo", most=60),
         _print(f"{_CPU}/present", f"{_CPU}/online"),
         _print(
@@ -181,14 +189,20 @@ _HOST_SCRIPT = "; ".join(
         ),
         _print(f"{_CPU}/cpu[0-9]*/cpufreq/cpuinfo_max_freq"),
         _print(f"{_NODE}/node[0-9]*/cpulist", f"{_NODE}/node[0-9]*/distance"),
-        f'grep -sH "MemTotal" {_NODE}/node[0-9]*/meminfo',
+        _grep(f'"MemTotal" {_NODE}/node[0-9]*/meminfo'),
         _print("/proc/driver/nvidia/gpus/*/numa_status"),
         _print(f"{_PCI}/*/numa_node", f"{_PCI}/*/local_cpulist"),
         f'for tool in podman docker containerd; do {_THERE} && echo "#runtime $tool $($tool --version {_SHORT})"; done',
-        "true",
+        WHOLE,
     )
 )
-_LOG_SCRIPT = 'dmesg >/dev/null 2>&1 || echo "#kernel-log"; dmesg 2>/dev/null | grep -F NVRM | tail -n 400'
+_LOG_SCRIPT = "; ".join(
+    (
+        'dmesg >/dev/null 2>&1 || echo "#kernel-log"',
+        "dmesg 2>/dev/null | grep -F NVRM | tail -n 400",
+        WHOLE,
+    )
+)
 
 # What npu-smi tells of one board only; the numbers of boards stay on the node. It ends by itself within its time.
 _BOARDS_SCRIPT = "; ".join(
@@ -202,12 +216,12 @@ _BOARDS_SCRIPT = "; ".join(
         'for chip in 0 1; do echo "#chip $npu $chip"; '
         "npu-smi info -t info-vnpu -i $npu -c $chip 2>/dev/null || break; done; "
         "[ $(($(date +%s)-begun)) -lt 5 ] || exit 0; done",
-        'echo "#whole"',
+        WHOLE,
     )
 )
 
 LOOK = Command(LIVE, _LIVE_SCRIPT, limit_s=5, most_bytes=MIB)
-OF_THE_HOST = Command(HOST, _HOST_SCRIPT, limit_s=7, most_bytes=8 * MIB, rare=True)
+OF_THE_HOST = Command(HOST, _HOST_SCRIPT, limit_s=7, most_bytes=MIB, rare=True)
 
 
 def _of_tool(tool: Tool) -> list[Command]:
@@ -218,7 +232,7 @@ def _of_tool(tool: Tool) -> list[Command]:
             argv,
             f"exec {argv} {'2>&1' if question.errors else '2>/dev/null'}",
             limit_s=TOOL_LIMIT_S,
-            most_bytes=8 * MIB,
+            most_bytes=MIB,
             vendor=tool.vendor,
             tool=tool.name,
             rare=question.rare,

@@ -9,20 +9,24 @@ from dataclasses import dataclass, field
 import structlog
 from django.db import DataError, IntegrityError
 
-from agent.protocol import RemoteRound
+from agent.protocol import RemoteAnswer, RemoteRound
 from controlplane.base import clock
 from controlplane.policy.document import Health
 from inventory.models import RemoteProblem
 from inventory.remote import hosts, taking
 from inventory.remote.hosts import Claimed
-from inventory.remote.looking import Seen, look
-from inventory.remote.reading import Reader
+from inventory.remote.looking import NODE_LIMIT_S, SLACK_S, Seen, look
+from inventory.remote.reading import ANSWER_LIMIT_S, Reader
 
 log = structlog.get_logger(__name__)
 
 PARALLEL = 16
 # Of those at most so many at nodes whose last look failed: nodes that hang together leave room for the others.
 PARALLEL_TROUBLED = 8
+# Reading what a node says takes milliseconds, what floods takes seconds. This is the limit for nodes whose last look
+# failed, and for all once one was slow: so a claim still holds when its turn comes after all others.
+SHORT_LIMIT_S = 2.0
+assert NODE_LIMIT_S + SLACK_S + ANSWER_LIMIT_S + (PARALLEL - 1) * SHORT_LIMIT_S < hosts.CLAIM_S
 # So long one tick starts looks; what falls due later is the next one's.
 TICK_S = 8.0
 
@@ -47,6 +51,7 @@ class _Tick:
     running: dict[Future[Seen], Claimed] = field(default_factory=dict)
     troubled: set[Future[Seen]] = field(default_factory=set)
     looked: Looked = field(default_factory=Looked)
+    slow: bool = False
 
     def start(self) -> None:
         """As many looks as there are nodes due and room for them."""
@@ -62,12 +67,12 @@ class _Tick:
             if troubled:
                 self.troubled.add(future)
 
-    def finish_some(self) -> None:
-        """Wait for the next looks that end, and take in what they gave."""
+    def finish_one(self) -> None:
+        """Wait for looks that end, and take in what one of them gave; nodes whose last look failed come last."""
         done, _ = wait(self.running, return_when=FIRST_COMPLETED)
-        for future in done:
-            self.troubled.discard(future)
-            self._settle(self.running.pop(future), future.result())
+        future = min(done, key=lambda one: (one in self.troubled, self.running[one].at))
+        self.troubled.discard(future)
+        self._settle(self.running.pop(future), future.result())
 
     def _settle(self, claimed: Claimed, seen: Seen) -> None:
         self.looked.looks += 1
@@ -75,7 +80,7 @@ class _Tick:
             if seen.problem is not None:
                 hosts.settle_badly(claimed, seen.problem, seen.detail)
             else:
-                answer = self.reader.ask(RemoteRound(outputs=list(seen.outputs), memory=claimed.memory))
+                answer = self._read(claimed, seen)
                 taking.take(claimed, answer, taking.Arrival(clock.now(), seen.peer, self.health))
                 self.looked.reports += 1
         except taking.NotTaken as error:
@@ -87,6 +92,15 @@ class _Tick:
             hosts.settle_badly(claimed, RemoteProblem.NOT_UNDERSTOOD, type(error).__name__)
         hosts.give_back(claimed, seen, interval_s=self.health.report_interval_s)
 
+    def _read(self, claimed: Claimed, seen: Seen) -> RemoteAnswer:
+        limit_s = SHORT_LIMIT_S if self.slow or claimed.failures else ANSWER_LIMIT_S
+        begun_s = clock.monotonic_s()
+        answer = self.reader.ask(
+            RemoteRound(outputs=list(seen.outputs), memory=claimed.memory), limit_s=limit_s
+        )
+        self.slow = self.slow or clock.monotonic_s() - begun_s > SHORT_LIMIT_S
+        return answer
+
 
 def probe(health: Health, *, look: Look | None = None) -> Looked:
     """Looks at all nodes that are due; harmless beside others of its kind, here and on other servers."""
@@ -94,7 +108,7 @@ def probe(health: Health, *, look: Look | None = None) -> Looked:
         tick = _Tick(health, reader, pool, look or _look, clock.monotonic_s() + TICK_S)
         tick.start()
         while tick.running:
-            tick.finish_some()
+            tick.finish_one()
             tick.start()
     return tick.looked
 

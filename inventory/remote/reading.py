@@ -20,7 +20,7 @@ from agent import protocol
 from agent.protocol import RemoteAnswer, RemoteRound
 from controlplane.base import clock
 
-ANSWER_LIMIT_S = 10.0
+ANSWER_LIMIT_S = 5.0
 MOST_ANSWER_BYTES = 32 << 20
 READER = "agent.remote.reader"
 KEPT = ("PATH", "LANG", "TMPDIR", "TZ")
@@ -42,19 +42,21 @@ class Reader:
     ) -> None:
         self._end()
 
-    def ask(self, asked: RemoteRound) -> RemoteAnswer:
-        """What the outputs of one look say. Never raises: a reader that fails is a look that says nothing."""
+    def ask(self, asked: RemoteRound, *, limit_s: float | None = None) -> RemoteAnswer:
+        """What the outputs of one look say. Never raises: a reader that fails, or needs longer than the limit (its
+        start does not count), is a look that says nothing.
+        """
         try:
-            line = self._exchange(protocol.encode(asked) + b"\n")
+            line = self._exchange(protocol.encode(asked) + b"\n", limit_s or self._limit_s)
             return protocol.decode(line, RemoteAnswer)
         except (OSError, msgspec.MsgspecError, ValueError) as error:
             self._end()
             return RemoteAnswer(problem=f"the reader failed: {error}"[:500])
 
-    def _exchange(self, question: bytes) -> bytes:
-        process = self._process = self._process or self._start()
+    def _exchange(self, question: bytes, limit_s: float) -> bytes:
+        process = self._process or self._start()
         assert process.stdin is not None and process.stdout is not None
-        deadline_s, parts, size, sent = clock.monotonic_s() + self._limit_s, [], 0, 0
+        deadline_s, parts, size, sent = clock.monotonic_s() + limit_s, [], 0, 0
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdin, selectors.EVENT_WRITE)
             selector.register(process.stdout, selectors.EVENT_READ)
@@ -74,11 +76,11 @@ class Reader:
                         )
                     if part.endswith(b"\n"):
                         return b"".join(parts)
-        raise TimeoutError(f"no answer within {self._limit_s:g} s")
+        raise TimeoutError(f"no answer within {limit_s:g} s")
 
     def _start(self) -> subprocess.Popen[bytes]:
         """It gets nothing of the server's environment, which names databases and secrets."""
-        process = subprocess.Popen(
+        process = self._process = subprocess.Popen(
             [sys.executable, "-m", self._program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -90,7 +92,18 @@ class Reader:
         )
         assert process.stdin is not None
         os.set_blocking(process.stdin.fileno(), False)
+        self._await_start(process)
         return process
+
+    def _await_start(self, process: subprocess.Popen[bytes]) -> None:
+        """Its first line is empty, and says that it is there."""
+        assert process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            if not selector.select(self._limit_s):
+                raise TimeoutError(f"no start within {self._limit_s:g} s")
+        if os.read(process.stdout.fileno(), 1) != b"\n":
+            raise ValueError("it ended before it began")
 
     def _end(self) -> None:
         process, self._process = self._process, None

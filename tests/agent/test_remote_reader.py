@@ -24,6 +24,7 @@ LIVE_TEXT = """#clock 1750000000.250000000
 /proc/stat:cpu0 1 0 0 1 0 0 0 0 0 0
 /proc/stat:cpu1 1 0 0 1 0 0 0 0 0 0
 #tool nvidia-smi
+#whole
 """
 HOST_TEXT = """#arch aarch64
 /etc/os-release:NAME="Some"
@@ -53,6 +54,7 @@ HOST_TEXT = """#arch aarch64
 /../../tmp/escape:x
 /sys/bus/pci/devices/../../../../tmp/escape:x
 #runtime podman podman version 4.9.1
+#whole
 """
 GPU = """<nvidia_smi_log><driver_version>570.1</driver_version>{gpus}</nvidia_smi_log>"""
 ONE = """<gpu id="00000000:{slot}:00.0"><product_name>NVIDIA L40S</product_name><uuid>GPU-{slot}</uuid>
@@ -75,6 +77,10 @@ def host():
 def said(text, *, name="nvidia-smi -q -x", vendor=Vendor.NVIDIA, problem=""):
     data = text if isinstance(text, bytes) else text.encode()
     return CommandOutput(name, data, problem=problem, vendor=vendor)
+
+
+def logged(text):
+    return said(f"{text}#whole\n", name=KERNEL_LOG)
 
 
 def ask(*outputs, memory=""):
@@ -111,10 +117,18 @@ def test_slices_and_errors_of_boards_are_told_with_the_facts_and_kept_between():
     assert not second.want_host and {sample.device for sample in second.report.samples} >= set(slices)
     third = ask(live(), host(), *asked, boards(errors=3, whole=False), memory=second.memory)
     assert results(third)["0000:c1:00.0"] == ("failed", "ecc-uncorrectable")
-    gone = said("#templates\n#board 0\n#chip 0 0\n#whole\n", name=BOARDS, vendor=Vendor.ASCEND)
-    assert ask(live(), host(), *asked, gone, memory=third.memory).report.facts.devices[0].partitions == []
-    cut = said("#templates\n#board 0\n", name=BOARDS, vendor=Vendor.ASCEND)
-    assert len(ask(live(), host(), *asked, cut, memory=third.memory).report.facts.devices[0].partitions) == 2
+    for told, left in (
+        ("#chip 0 0\n| Total number of vnpu: 0 |\n#chip 0 1\n| Total number of vnpu: 0 |\n#whole\n", 0),
+        ("#chip 0 0\n#whole\n", 2),
+        ("#chip 0 0\nthe driver is busy\n#whole\n", 2),
+        (f"#chip 0 0\n{ascend('vnpu-two-slices.txt').partition('  133 ')[0]}\n", 2),
+        ("#whole\n", 2),
+        ("", 2),
+    ):
+        said_now = said(f"#templates\n#board 0\n{told}", name=BOARDS, vendor=Vendor.ASCEND)
+        facts = ask(live(), host(), *asked, said_now, memory=third.memory).report.facts
+        assert len(facts.devices[0].partitions) == left, told
+        assert len(facts.devices) == len(first.report.facts.devices)
 
 
 def test_the_host_is_read_as_the_agent_reads_it():
@@ -182,13 +196,52 @@ def test_a_tool_that_does_not_answer_leaves_known_devices_unknown(output):
 
 def test_the_log_tells_a_fault_once_and_nothing_older_than_two_minutes():
     log = "[  100.000000] NVRM: Xid (PCI:0000:42:00): 79, GPU has fallen off the bus\n"
-    first = ask(live(), host(), said(TWO_GPUS), said(log, name=KERNEL_LOG))
+    first = ask(live(), host(), said(TWO_GPUS), logged(log))
     assert {result for result, _ in results(first).values()} == {"ok"}
     log += "[ 1001.500000] NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus\n"
-    second = ask(live(), said(TWO_GPUS), said(log, name=KERNEL_LOG), memory=first.memory)
+    second = ask(live(), said(TWO_GPUS), logged(log), memory=first.memory)
     assert results(second)["GPU-41"] == ("fatal", "xid-79") and results(second)["GPU-42"] == ("ok", "")
-    third = ask(live(), said(TWO_GPUS), said(log, name=KERNEL_LOG), memory=second.memory)
+    third = ask(live(), said(TWO_GPUS), logged(log), memory=second.memory)
     assert {result for result, _ in results(third).values()} == {"ok"}
+
+
+def test_a_fault_is_read_however_shortly_after_the_last_line_it_was_logged():
+    lines = [
+        "[ 1000.200000] NVRM: Xid (PCI:0000:42:00): 31, pid=1, name=x, Ch 00",
+        "[ 1000.900000] NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus",
+        "[ 1000.900000] NVRM: Xid (PCI:0000:42:00): 48, DBE",
+        "[ 1000.850000] NVRM: Xid (PCI:0000:42:00): 79, GPU has fallen off the bus",
+    ]
+    answer = ask(live(), host(), said(TWO_GPUS), logged(lines[0] + "\n"))
+    found = []
+    for count in (2, 3, 4, 4):
+        log = "\n".join(lines[:count]) + "\n"
+        answer = ask(live(), said(TWO_GPUS), logged(log), memory=answer.memory)
+        found.append({name: code for name, (_, code) in results(answer).items() if code})
+    assert found == [{"GPU-41": "xid-79"}, {"GPU-42": "xid-48"}, {"GPU-42": "xid-79"}, {}]
+
+
+def test_a_line_without_a_time_belongs_to_the_message_above_it():
+    log = "[ 1000.900000] NVRM: The NVIDIA GPU 0000:41:00.0\n              NVRM: has fallen off the bus\n"
+    answer = ask(live(), host(), said(TWO_GPUS), logged(log))
+    assert results(answer)["GPU-41"][0] == "fatal"
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (logged("NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus\n"), "no time stamps"),
+        (said("[ 1000.900000] NVRM: Xid (PCI:0000:41:00): 7", name=KERNEL_LOG), "end is missing"),
+        (said("#whole\n", name=KERNEL_LOG, problem="kernel-log: exit status 137"), "exit status 137"),
+    ],
+    ids=["no times", "cut off", "killed"],
+)
+def test_a_log_that_cannot_be_read_says_so_and_is_read_the_next_time(log, words):
+    answer = ask(live(), host(), said(TWO_GPUS), log)
+    assert any(words in str(one.params) for one in answer.report.facts.notices)
+    line = "[ 1000.900000] NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus\n"
+    again = ask(live(), said(TWO_GPUS), logged(line), memory=answer.memory)
+    assert results(again)["GPU-41"] == ("fatal", "xid-79")
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in SAMPLES.iterdir() if path.name != "cpu"))
@@ -209,9 +262,40 @@ def test_answers_of_no_machine_are_refused():
     assert ask(nameless).problem == "no-machine-id"
 
 
+@pytest.mark.parametrize("end", [BOOT[:8], BOOT, "c0ffee00", "/proc/uptime", "#tool", "#whol"])
+def test_half_an_answer_is_none(end):
+    data = live().data
+    half = data[: data.index(end.encode()) + len(end)]
+    answer = ask(CommandOutput(LIVE, half), host())
+    assert answer.report is None and "not recognised" in answer.problem
+    answer = ask(live(problem="live: exit status 137"), host())
+    assert answer.report is None and answer.problem == "live: exit status 137"
+
+
+@pytest.mark.parametrize(
+    ("whole", "half", "problem"),
+    [
+        (BOOT, BOOT[:8], "not recognised"),
+        (BOOT, f"{BOOT}/proc/uptime:1.0 1.0", "not recognised"),
+        ("c0ffee00" * 4, "c0", "no-machine-id"),
+        ("c0ffee00" * 4, "c0ffee00" * 5, "no-machine-id"),
+        ("/etc/machine-id:" + "c0ffee00" * 4, f"/sys/class/dmi/id/product_uuid:{BOOT[:-3]}", "no-machine-id"),
+    ],
+)
+def test_half_an_identity_is_none(whole, half, problem):
+    answer = ask(CommandOutput(LIVE, live().data.replace(whole.encode(), half.encode())), host())
+    assert answer.report is None and problem in answer.problem
+
+
+def test_half_of_the_facts_is_no_facts():
+    cut = CommandOutput(HOST, HOST_TEXT.removesuffix("#whole\n").encode())
+    answer = ask(live(), cut)
+    assert answer.report.facts is None and answer.want_host
+
+
 def test_damaged_answers_raise_nothing_and_memory_of_another_kind_is_none():
     dice = random.Random(7)
-    whole = [live(), host(), said(TWO_GPUS), said("[1.0] NVRM: x", name=KERNEL_LOG)]
+    whole = [live(), host(), said(TWO_GPUS), logged("[1.0] NVRM: x\n")]
     for _ in range(60):
         outputs = []
         for output in whole:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 import time_machine
 from django.db import connection
 
-from agent.protocol import EnrolRequest, RemoteAnswer, RemoteRound
+from agent.protocol import CommandOutput, EnrolRequest, RemoteAnswer, RemoteRound
 from controlplane.alerts.models import Alert
 from controlplane.base import clock
 from controlplane.policy.active import active_policy
@@ -17,7 +18,7 @@ from inventory.enrolment import EnrolmentRefused, enrol
 from inventory.enrolment_tokens import make_token
 from inventory.models import Node, NodeContact, NodeState, RemoteHost, RemoteProblem
 from inventory.probing import probe as probe_silence
-from inventory.remote import hosts, taking
+from inventory.remote import commands, hosts, probing, taking
 from inventory.remote.looking import Seen, look
 from inventory.remote.probing import PARALLEL, PARALLEL_TROUBLED, probe
 from inventory.remote.reading import Reader
@@ -90,6 +91,49 @@ def test_nodes_that_hang_do_not_hold_up_the_others():
     assert seen == well and max(most) <= PARALLEL_TROUBLED and looked.looks >= 40 + PARALLEL_TROUBLED
 
 
+class Readings:
+    """A reader that notes whom it read within which limit; reading `slow` takes all of it."""
+
+    def __init__(self, *slow):
+        self._slow, self.asked, self.now_s = slow, [], 0.0
+
+    def ask(self, asked, *, limit_s):
+        self.asked.append((asked.memory, limit_s))
+        if asked.memory in self._slow:
+            self.now_s += limit_s
+        return RemoteAnswer(problem="x")
+
+
+@pytest.mark.django_db
+def test_what_a_failing_or_flooding_node_says_is_read_last_and_not_for_long(monkeypatch):
+    for name, failures in (("troubled", 2), ("flood", 0), ("other flood", 0), ("well", 0)):
+        rows(1, memory=name, failures=failures)
+    with time_machine.travel(clock.now(), tick=False) as now, ThreadPoolExecutor(1) as pool:
+        reader = Readings("flood", "other flood", "troubled")
+        monkeypatch.setattr(clock, "monotonic_s", lambda: reader.now_s)
+        tick = probing._Tick(active_policy().health, reader, pool, refused, ends_s=0)
+        for troubled in (True, False, False, False):
+            future = Future()
+            future.set_result(Seen())
+            tick.running[future] = hosts.claim(troubled=troubled)
+            tick.troubled |= {future} if troubled else set()
+            now.shift(1)
+        while tick.running:
+            tick.finish_one()
+    short_s = probing.SHORT_LIMIT_S
+    assert reader.asked == [
+        ("flood", probing.ANSWER_LIMIT_S),
+        ("other flood", short_s),
+        ("well", short_s),
+        ("troubled", short_s),
+    ]
+
+
+def test_no_question_has_a_long_answer():
+    asked = [commands.LOOK, *commands.questions_for({one.name for one in commands.TOOLS}, with_host=True)]
+    assert max(one.most_bytes for one in asked) <= 1 << 20
+
+
 @pytest.mark.django_db
 def test_a_failing_node_is_tried_ever_less_often():
     with time_machine.travel(clock.now(), tick=False) as now:
@@ -160,6 +204,29 @@ def test_a_reboot_is_no_clone_and_an_old_boot_that_speaks_again_is(machine):
     due()
     probe(active_policy().health)
     assert Node.objects.get().state == NodeState.QUARANTINED
+
+
+@pytest.mark.django_db
+def test_half_an_answer_is_no_reboot_and_no_other_machine():
+    rows(1)
+    boot = "11111111-aaaa-4bbb-8ccc-000000000001"
+    whole = f"/etc/machine-id:{'ab' * 16}\n/proc/sys/kernel/random/boot_id:{boot}\n#whole\n".encode()
+    facts = CommandOutput("host", b"#arch x86_64\n/proc/sys/kernel/hostname:n1\n#whole\n")
+
+    def tick(data, problem=""):
+        due()
+        outputs = (CommandOutput("live", data, problem=problem), facts)
+        probe(active_policy().health, look=lambda claimed: Seen(outputs=outputs, peer="10.0.0.1"))
+        return RemoteHost.objects.get().problem
+
+    half_id, half_boot = whole[:18], whole[: whole.index(boot.encode()) + 8]
+    assert tick(half_id) == "not-understood" and tick(half_id + half_boot[48:]) == "not-understood"
+    assert not Node.objects.exists()
+    assert tick(whole) == ""
+    assert tick(half_boot) == "not-understood"
+    assert tick(half_boot, problem="live: exit status 137") == "not-understood"
+    assert tick(whole) == ""
+    assert Node.objects.get().state == NodeState.READY
 
 
 @pytest.mark.django_db

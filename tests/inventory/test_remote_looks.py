@@ -202,6 +202,14 @@ def test_a_flood_where_the_machine_should_name_itself_is_cut_off(machine, monkey
     assert look_again().problem == "too-much-output"
 
 
+def test_a_machine_that_cannot_name_itself_to_the_end_gives_no_report(machine):
+    grep = (machine.folder / "bin/grep").read_text()
+    machine.tool("grep", grep.replace("for a;", 'case "$*" in *stat) kill -9 $$ ;; esac\nfor a;'))
+    machine.host()
+    host = look_again()
+    assert (host.problem, host.node) == ("not-understood", None) and "exit status 3" in host.problem_detail
+
+
 def test_a_clock_that_floods_is_no_clock_and_leaves_nothing_behind(machine):
     machine.tool("date", "#!/bin/sh\nexec cat /dev/zero\n")
     machine.tool("podman", "#!/bin/sh\nexec yes\n")

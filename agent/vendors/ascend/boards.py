@@ -1,5 +1,5 @@
 """What npu-smi tells board by board, asked in one go: `#board N` before its error counts, `#chip N C` before the slices
-of one of its chips, `#templates` before their sizes, and `#whole` at the end where no board was left out.
+of one of its chips, `#templates` before their sizes, and `#whole` at the end.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from agent.vendors.ascend.chips import Chip, Findings
 from agent.vendors.ascend.fields import parse_fields
-from agent.vendors.ascend.slices import parse_slices, parse_templates
+from agent.vendors.ascend.slices import parse_templates, told_slices
 
 _MARK = re.compile(r"^#(templates|whole|board (\d{1,4})|chip (\d{1,4}) (\d{1,2}))$", re.MULTILINE)
 
@@ -19,13 +19,10 @@ def looks_like_boards(captured: str) -> bool:
     return _MARK.search(captured) is not None
 
 
-def is_whole(captured: str) -> bool:
-    """Whether every board was asked: then a chip of which no slice is told has none."""
-    return any(match.group(1) == "whole" for match in _MARK.finditer(captured))
-
-
 def parse_boards(captured: str) -> Findings:
-    """Error counts and slices of the chips; nothing of their health."""
+    """Error counts and slices of the chips; nothing of their health. A chip has partitions, be they none, only where
+    all its slices are told.
+    """
     sections = list(_sections(captured))
     templates = parse_templates("\n".join(text for mark, text in sections if mark.group(1) == "templates"))
     chips: list[Chip] = []
@@ -33,9 +30,9 @@ def parse_boards(captured: str) -> Findings:
         if mark.group(2):
             chips += board_errors(int(mark.group(2)), text)
         elif mark.group(3):
-            found = parse_slices(text, templates).chips
             npu, chip = int(mark.group(3)), int(mark.group(4))
-            chips += [Chip(npu=npu, chip=chip, partitions=one.partitions) for one in found]
+            told = told_slices(text, templates)
+            chips += [] if told is None else [Chip(npu=npu, chip=chip, partitions=told)]
     return Findings(chips=tuple(chips))
 
 

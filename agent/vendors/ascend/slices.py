@@ -63,6 +63,14 @@ def parse_slices(captured: str, templates: Mapping[str, Template] | None = None)
     return Findings(chips=chips, warnings=warnings)
 
 
+def told_slices(captured: str, templates: Mapping[str, Template]) -> tuple[Partition, ...] | None:
+    """All slices of a chip; None where the output does not tell how many there are, or tells fewer."""
+    found = parse_slices(captured, templates)
+    if found.warnings or not (found.chips or _TOTAL.search(captured)):
+        return None
+    return (found.chips[0].partitions or ()) if found.chips else ()
+
+
 def with_slices(chip: Chip, slices: Iterable[Partition]) -> Chip:
     """The chip with its slices, which are named after it."""
     home = chip.bus_id or f"npu{chip.npu}/{chip.chip}"
