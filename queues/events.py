@@ -30,7 +30,9 @@ TEXTS: Mapping[str, str | Promise] = {
     "requeued": _("Was stopped to wait for a place again."),
     "placed": _("Got a place; its node was told to start it."),
     "started": _("Started."),
-    "preempt-asked": _("Gives its place to job %(for_job)s, which is more urgent, and waits for a place again."),
+    "preempt-asked": _(
+        "Gives its place to job %(for_job)s, which is more urgent, and waits for a place again."
+    ),
     "preempt-given-up": _("Runs on: its place is no longer needed for another job."),
     "preempt-unanswered": _("Runs on: it made no checkpoint in time."),
     "takes-over": _("Gets the place of other jobs (%(victims)s) as soon as they have left it."),
