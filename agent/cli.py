@@ -224,7 +224,7 @@ def run_probe(options: argparse.Namespace) -> int:
         status = status or int(answer.readout is None)
         said = notice("probe-failed", problem=answer.problem)
         readout = answer.readout or Readout(vendor=name, warnings=[said])
-        print(json.dumps(document(readout), ensure_ascii=False))
+        _print_document(readout)
     return status
 
 
@@ -264,8 +264,14 @@ def run_parse(options: argparse.Namespace) -> int:
             readout = PARSERS[options.vendor](capture.text)
             if capture.guessed:  # the file's oddity, not the tool's
                 guesses = [f"{name}: the encoding is not told and was taken for {capture.guessed}"]
-        print(json.dumps(document(readout, also=guesses), ensure_ascii=False))
+        _print_document(readout, also=guesses)
     return status
+
+
+def _print_document(readout: Readout, *, also: Sequence[str] = ()) -> None:
+    """One line; names of files may hold what is no text."""
+    line = json.dumps(document(readout, also=also), ensure_ascii=False)
+    print(line.encode("utf-8", "replace").decode())
 
 
 def hold_state_dir(state_dir: Path) -> int:

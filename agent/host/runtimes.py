@@ -13,7 +13,7 @@ COMMANDS = {
     "docker": ["docker", "--version"],
     "containerd": ["containerd", "--version"],
 }
-_VERSION = re.compile(r"(\d+\.\d+(?:\.\d+)?[-+~.\w]*)")
+_VERSION = re.compile(r"(?<!\d)(\d{1,9}\.\d{1,9}(?:\.\d{1,9})?[-+~.\w]{0,80})")
 
 
 def read_runtimes(*, timeout_s: float = 5.0) -> list[Runtime]:

@@ -25,6 +25,7 @@ from agent.protocol import (
 MOST_MEMORY_MIB = 16 << 20
 MOST_POWER_W = 20_000
 MOST_ERRORS = 1 << 50
+LONGEST_LINE = 8192
 EVIDENCE_CHARS = 500
 NO_INDEX = -1  # of a device known by its bus id only
 CPU = "cpu"  # what the host's own processors are called beside the vendors
@@ -135,8 +136,19 @@ def with_facts(reading: Reading, facts: DeviceFacts) -> Reading:
 
 
 def plain(text: str) -> str:
-    """Without terminal colours, carriage returns and byte order marks."""
-    return _ANSI.sub("", text).replace("\r", "").replace("\ufeff", "")
+    """Without terminal colours, carriage returns, byte order marks and lines that no tool prints; a document may stand
+    on one line.
+    """
+    clean = _ANSI.sub("", text).replace("\r", "").replace("\ufeff", "")
+    return without_long_lines(clean, but=("{", "[", "<"))
+
+
+def without_long_lines(text: str, *, but: tuple[str, ...] = ()) -> str:
+    """Lines of garbage cost the readers of lines much time; those stay that begin with one of `but`."""
+    if len(text) <= LONGEST_LINE:
+        return text
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if len(line) <= LONGEST_LINE or line.lstrip().startswith(but))
 
 
 def to_number(text: str | None, *, low: float, high: float) -> float | None:

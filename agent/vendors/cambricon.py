@@ -57,7 +57,7 @@ NEW_HEADER = (
 _BLOCK = re.compile(r"^\s{0,2}Card\s+(\d{1,4})\s*:?\s*$", re.IGNORECASE)
 _FIRST = re.compile(r"^(\d{1,4})\s+(\S+)\s+(\S.*?)(?:\s+(v[\d.]+|N/A))?$")
 _HEAT = re.compile(r"(?:^|\s)(-?[\d.]+|N/A)\s*C\b")
-_POWER = re.compile(r"(\S+(?: W)?)\s*/\s*(\S+(?: W)?)\s*$")
+_POWER = re.compile(r"(\S{1,16}(?: W)?)\s{0,8}/\s{0,8}(\S{1,16}(?: W)?)\s*$")
 
 
 def collect(captured: str) -> Capture:

@@ -55,7 +55,7 @@ _BLOCK = re.compile(
     r"^GPU\s+((?:[0-9a-fA-FxX*#]{1,8}:)?[0-9a-fA-FxX*#]{1,2}:[0-9a-fA-FxX*#]{1,2}\.[\dxX*#])\s*$"
 )
 _XML = re.compile(r"(?:<\?xml|<(?=[\w]*log\b|gpu\b)).*?(?:</\w*log>|\Z)", re.DOTALL)
-_WHOLE_XML = re.compile(r"<(\w*log)\b.*?</\1>", re.DOTALL)
+_OPENING = re.compile(r"<(\w{0,40}log)\b")
 _MASKED = re.compile(r"[xX*#]{2}|\.\.\.|\[")
 _SECOND = re.compile(r"^(\S+)\s+(\S+)\s+(\S+)\s+(.*)$")
 _COLUMNS = {
@@ -82,7 +82,7 @@ def collect(captured: str) -> Capture:
     clean = plain(captured)
     captures = [_read_xml(document) for document in _XML.findall(clean)]
     # Where a document does not end, lists may stand below what only looks like its beginning.
-    rest = _WHOLE_XML.sub("", clean)
+    rest = _without_documents(clean)
     names = tuple(Finding(index=number, model=name, uuid=uuid) for number, name, uuid in read_names(rest))
     captures += [_read_table(rest), _read_list(rest), Capture(names), _read_csv(rest)]
     captures += [read_matrix(rest)] if looks_like_matrix(rest) else []
@@ -90,6 +90,24 @@ def collect(captured: str) -> Capture:
     shapes = (_BLOCK, NAMED_LINE)
     loose = [line for line in loose_lines(clean) if not any(shape.match(line) for shape in shapes)]
     return nothing_found(add_complaints(capture, loose, TABLE), clean, tool=TOOL)
+
+
+def _without_documents(text: str) -> str:
+    """What is outside of XML documents that end."""
+    rest: list[str] = []
+    position = 0
+    endless: set[str] = set()
+    for match in _OPENING.finditer(text):
+        name = match.group(1)
+        if match.start() < position or name in endless:
+            continue
+        end = text.find(f"</{name}>", match.end())
+        if end < 0:
+            endless.add(name)
+            continue
+        rest.append(text[position : match.start()])
+        position = end + len(f"</{name}>")
+    return "".join([*rest, text[position:]])
 
 
 def _read_table(clean: str) -> Capture:

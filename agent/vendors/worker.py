@@ -11,7 +11,7 @@ import msgspec
 
 from agent.protocol import Vendor
 from agent.vendors import PROBES
-from agent.vendors.base import ProbeError, Readout
+from agent.vendors.base import Probe, ProbeError, Readout
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -25,14 +25,19 @@ def serve(vendor: Vendor, root: Path) -> None:
     """Answer until the agent closes our input."""
     probe = PROBES[vendor](root)
     for _ in sys.stdin.buffer:
-        try:
-            answer = Answer(readout=probe.read())
-        except ProbeError as error:
-            answer = Answer(problem=str(error))
-        except Exception as error:  # a probe's fault is its own failure, never the agent's
-            answer = Answer(problem=f"{type(error).__name__}: {error}")
-        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+        sys.stdout.buffer.write(_answer(probe) + b"\n")
         sys.stdout.buffer.flush()
+
+
+def _answer(probe: Probe) -> bytes:
+    """JSON, whatever the probe says: what cannot be told is its own failure, never the agent's."""
+    try:
+        return msgspec.json.encode(Answer(readout=probe.read()))
+    except ProbeError as error:
+        problem = str(error)
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+    return msgspec.json.encode(Answer(problem=problem.encode("utf-8", "replace").decode()))
 
 
 if __name__ == "__main__":

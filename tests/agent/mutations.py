@@ -98,7 +98,7 @@ def read_sample(path: Path) -> Sample:
 def devices_of(vendor: str, text: str) -> tuple[dict[str, Any], ...]:
     """The devices of the document that the command line would print."""
     found = document(PARSERS[vendor](text))
-    json.dumps(found)
+    json.dumps(found, ensure_ascii=False).encode()  # no message can hold half a character
     devices = found["devices"]
     assert isinstance(devices, list)
     return tuple(devices)
@@ -232,7 +232,22 @@ def _other_digit(lines: list[str], free: list[int], rng: random.Random) -> None:
 def _junk(lines: list[str], free: list[int], rng: random.Random) -> None:
     at = rng.choice(free)
     junk = rng.choice(
-        ("\x00", "\x1b[31m", "\x1b[0m", "\ufeff", "\r", "N/A", "[N/A]", "-", "é", "\ud7ff", "<gpu>", "{", "|")
+        (
+            "\x00",
+            "\x1b[31m",
+            "\x1b[0m",
+            "\ufeff",
+            "\r",
+            "N/A",
+            "[N/A]",
+            "-",
+            "é",
+            "\ud7ff",
+            "\\ud800",
+            "<gpu>",
+            "{",
+            "|",
+        )
     )
     place = rng.randint(0, len(lines[at]))
     lines[at] = lines[at][:place] + junk + lines[at][place:]

@@ -55,8 +55,8 @@ TELLING = frozenset(
         *ECC_SWITCHES,
     )
 ) | {"pcie bus info", "aicore count", "process id"}
-_FIELD = re.compile(r"^\s*([A-Za-z][^:|]*?)\s*(?:\([^)]*\))?\s*:\s*(.*?)\s*$")
-_PROCESS = re.compile(r"Process id:\s*(\d{1,9})\s+Process name:(.*?)\s*Process memory\(MB\):\s*(\d{1,9})")
+_FIELD = re.compile(r"^\s*([A-Za-z][^:|]{0,120}?)(?:\([^)]{0,60}\)\s{0,60})?:\s*(.*\S|)\s*$")
+_PROCESS = re.compile(r"Process id:\s*(\d{1,9})\s+Process name:(.{0,400}?)Process memory\(MB\):\s*(\d{1,9})")
 
 
 @dataclass

@@ -22,7 +22,7 @@ MEMORIES = ("hbm-usage", "memory-usage")
 CUT_OFF: Verdict = (UNKNOWN, "no-reading", "the device's second line is missing")
 NO_MEMORY: Verdict = (UNKNOWN, "no-reading", "memory is not reported")
 _VERSION = re.compile(r"npu-smi\s+\S+\s+Version:\s*(?!N/?A\b)(\w[^\s|]*)")
-_LABEL = re.compile(r"([A-Za-z][A-Za-z -]*?)\s*\([^)]*\)")
+_LABEL = re.compile(r"([A-Za-z][A-Za-z -]{0,40}?)\s{0,20}\([^)]{0,40}\)")
 _BUS = re.compile(r"^[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.")
 _MASKED = re.compile(
     r"^(?:[\w*#?]{1,8}:){1,2}[\w*#?]{1,2}\.[\w*#?]$|^[\[<(]?(?:redacted|masked|hidden|removed|x{2,}|\*{2,}|\.{3})[\])>]?$",

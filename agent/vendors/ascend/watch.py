@@ -11,7 +11,7 @@ from agent.vendors.ascend.states import judge_value
 from agent.vendors.ascend.table import HOTTEST_C, MOST_BOARD_W
 from agent.vendors.base import to_int, to_number
 
-_LABEL = re.compile(r"([A-Za-z][A-Za-z ]*?)\s*\([^)]*\)")
+_LABEL = re.compile(r"([A-Za-z][A-Za-z ]{0,40}?)\s{0,20}\([^)]{0,40}\)")
 
 
 def looks_like_watch(captured: str) -> bool:

@@ -19,7 +19,7 @@ _BUS = re.compile(
 )  # masked, too
 _NO_BUS = re.compile(r"^\s*[^\s/]*\s+(?:On|Off|N/A)\s*$")
 _HEAT = re.compile(r"(?<![\w.%-])(-?\d{1,10})\s*C(?![a-z0-9])")
-_POWER = re.compile(r"(\S+)\s*/\s*(\S+)\s*$")
+_POWER = re.compile(r"(\S{1,16})\s{0,8}/\s{0,8}(\S{1,16})\s*$")
 _PAIR = re.compile(r"(\d+\s*[KMG]i?B)\s*/\s*(\d+\s*[KMG]i?B)")
 _LOAD = re.compile(r"(\d+)\s*%")
 _SLICE = re.compile(r"^\s*(\d{1,4})\s+(\d{1,5})\s+(\d{1,5})\s+(\d{1,5})\s*$")

@@ -9,16 +9,19 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from agent.vendors.base import without_long_lines
 from agent.vendors.reading.tables import Entry
 
 _STARTS_JSON = re.compile(r"^[ \t]*([\[{])", re.MULTILINE)
-_OPENS = re.compile(r'^\s*[\[{]\s*(?:$|["\[{])', re.MULTILINE)
+_OPENS = re.compile(r'^[ \t]*[\[{][ \t]*(?:$|["\[{])', re.MULTILINE)
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 MOST_DEPTH = 12
 
 
 def find_json(text: str) -> tuple[list[Any], str]:
     """(all JSON objects and arrays that begin a line, what is left of the text)."""
     decoder = json.JSONDecoder()
+    halves = _HALF.search(text) is not None
     found: list[Any] = []
     rest: list[str] = []
     position = 0
@@ -26,13 +29,21 @@ def find_json(text: str) -> tuple[list[Any], str]:
         rest.append(text[position : match.start()])
         try:
             value, position = decoder.raw_decode(text, match.start(1))
-            found.append(value)
-        except (ValueError, RecursionError):
+            found.append(_without_halves(value) if halves else value)
+        except RecursionError:  # so would be what begins on each of the next lines
+            position = match.start()
+            break
+        except ValueError:
             end = text.find("\n", match.start(1))
             end = len(text) if end < 0 else end
             rest.append(text[match.start() : end])
             position = end
-    return found, "".join([*rest, text[position:]])
+    return found, without_long_lines("".join([*rest, text[position:]]))
+
+
+def _without_halves(value: Any) -> Any:
+    """The same with a question mark for every half of a character, which no message can hold."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def looks_cut(rest: str) -> bool:

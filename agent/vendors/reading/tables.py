@@ -8,13 +8,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 MOST_LINE_CHARS = 1 << 16
-_RULE = re.compile(r"^[\s+|=\-]*[=\-]{3,}[\s+|=\-]*$")
+_RULE = re.compile(r"(?=.*?[=\-]{3})[\s+|=\-]+$")
+LONGEST_PAIR = 80
 STARTS_RECORD = re.compile(r"^\d{1,4}(?=\s|$)")
 _PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
 _NO_PAIR = re.compile(r"^\s*\[?N/A\]?\s*$", re.IGNORECASE)
 NAMED_LINE = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([^()]+)\)\s*$")
-_PROCESS = re.compile(r"^(\d{1,4})\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
-_WITH_FUNCTION = re.compile(r"^(\d{1,4})\s+\S+\s+(\d{1,10})\s+(\S.*?)(?:\s+(\d+(?:\s*[KMG]i?B)?|N/A))?$")
+_PROCESS = re.compile(
+    r"^(\d{1,4})\s+(\d{1,10})\s+(\S.{0,500}?)(?:\s{1,80}(\d{1,12}(?:\s{0,8}[KMG]i?B)?|N/A))?$"
+)
+_WITH_FUNCTION = re.compile(
+    r"^(\d{1,4})\s+\S+\s+(\d{1,10})\s+(\S.{0,500}?)(?:\s{1,80}(\d{1,12}(?:\s{0,8}[KMG]i?B)?|N/A))?$"
+)
 _ANOTHER_HOST = re.compile(r"^\S+ \| (CHANGED|SUCCESS|FAILED|UNREACHABLE)\b")
 _KEY = re.compile(r"^([^:]*[^:\s])\s*:(?:\s+(.*)|)$")
 
@@ -103,7 +108,9 @@ def split_pair(text: str | None) -> tuple[str | None, str | None]:
 
     Anything else is handed back as the first.
     """
-    match = None if _NO_PAIR.match(text or "") else _PAIR.match(text or "")
+    if text is None or len(text) > LONGEST_PAIR or _NO_PAIR.match(text):
+        return text, None
+    match = _PAIR.match(text)
     if match is None:
         return text, None
     first, second = match.groups()
