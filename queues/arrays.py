@@ -58,7 +58,7 @@ def make_array(first: Job, *, tasks: int, at_once: int | None) -> JobArray:
 def add_tasks(first: Job, array: JobArray, *, actor: str) -> None:
     """The other tasks, with their first events and dependencies, as task 0 has them by now."""
     known = [str(field.column) for field in Job._meta.concrete_fields]
-    columns = ", ".join(name for name in known if name not in OWN_COLUMNS)
+    columns = ", ".join(connection.ops.quote_name(name) for name in known if name not in OWN_COLUMNS)
     slots = array.tasks if array.at_once is None else array.at_once
     given: dict[str, int | str] = {
         "slots": slots,

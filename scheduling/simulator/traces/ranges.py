@@ -21,6 +21,7 @@ from scheduling.engine.types import (
     Request,
     SliceChoice,
     TeamCap,
+    TeamShare,
     Term,
     Window,
 )
@@ -93,6 +94,8 @@ RANGES: dict[type[Any], dict[str, Range]] = {
     ModelCap: {"quota_ppm": _SHARE},
     TeamCap: {"team": ID, "quota_milli": _CAPACITY_MILLI, "owner": ID},
     Holding: {"team": ID, "owner": ID, "device_milli": _CAPACITY_MILLI},
+    # What a team had may be more than there is by now.
+    TeamShare: {"team": ID, "share_ppm": _CAPACITY_MILLI},
     QueueInfo: {
         "queue": ID,
         "priority": PRIORITY,
@@ -106,6 +109,7 @@ RANGES: dict[type[Any], dict[str, Range]] = {
         "precheck_num": _FACTOR,
         "precheck_den": _FACTOR,
         "power_cap_mw": _CLUSTER_MW,
+        "reserve_after_ms": TIME_MS,
     },
 }
 
