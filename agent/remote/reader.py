@@ -220,12 +220,17 @@ def serve() -> None:
     sys.stdout.buffer.write(b"\n")
     sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:
-        try:
-            answer = read_round(msgspec.json.decode(line, type=RemoteRound))
-        except Exception as error:  # a parser's fault is that of one node's answer
-            answer = RemoteAnswer(problem=f"{type(error).__name__}: {error}"[:500])
-        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+        sys.stdout.buffer.write(answer_of(line) + b"\n")
         sys.stdout.buffer.flush()
+
+
+def answer_of(line: bytes) -> bytes:
+    """JSON, whatever was said: a parser's fault, or what no message can hold, is that of one node's answer."""
+    try:
+        return msgspec.json.encode(read_round(msgspec.json.decode(line, type=RemoteRound)))
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"[:500]
+    return msgspec.json.encode(RemoteAnswer(problem=problem.encode("utf-8", "replace").decode()))
 
 
 def _memory(asked: RemoteRound) -> Memory:

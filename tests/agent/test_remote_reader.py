@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from agent.protocol import CheckResult, CommandOutput, RemoteRound, Vendor
+from agent.protocol import CheckResult, CommandOutput, RemoteAnswer, RemoteRound, Vendor
+from agent.remote import reader
 from agent.remote.reader import BOARDS, HOST, KERNEL_LOG, LIVE, read_round
 from agent.vendors import PARSERS
 
@@ -306,3 +308,10 @@ def test_damaged_answers_raise_nothing_and_memory_of_another_kind_is_none():
             outputs.append(CommandOutput(output.name, cut, vendor=output.vendor))
         answer = ask(*outputs, memory=dice.choice(["", "{}", "[]", "x", '{"boot_id": 3}']))
         assert answer.report is not None or answer.problem
+
+
+def test_what_no_message_can_hold_is_the_fault_of_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = RemoteAnswer(problem="\ud800")
+    monkeypatch.setattr(reader, "read_round", lambda _asked: odd)
+    asked = msgspec.json.encode(RemoteRound(outputs=[]))
+    assert b"UnicodeEncodeError" in reader.answer_of(asked)
