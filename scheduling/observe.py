@@ -58,7 +58,7 @@ def observe_tasks(node: Node, tasks: Sequence[TaskState]) -> int:
     if not tasks:
         return 0
     said = {task.placement: task for task in tasks}
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         named = Placement.objects.filter(pk__in=said, node_id=node.pk)
         jobs, placements = locked_live(named.filter(phase__in=LIVE_PHASES))
         live = {placement.pk for placement in placements}

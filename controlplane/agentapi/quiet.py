@@ -18,7 +18,7 @@ import msgspec
 import psycopg
 from django.db import connection
 
-from agent.protocol import Report, TaskPhase
+from agent.protocol import Report, TaskPhase, TaskState
 from controlplane.policy.active import document_of
 from controlplane.policy.document import PolicyDocument
 from inventory import plausible
@@ -38,32 +38,35 @@ Ask = Callable[[str, Mapping[str, Any]], Row | None]
 
 def state_digest_sql(node: str) -> str:
     """A row of what the answer is made from and `state_digest`, the digest of all that a report could have an effect
-    on; `node` is SQL for the node's id. Whole rows: a column that is added one day is looked at without being named
-    here. The times and numbers of contacts are no part of it, nor are readings.
+    on; `host_digest` is that of the part of it that does not know of placements; `node` is SQL for the node's id. Whole
+    rows: a column that is added one day is looked at without being named here. The times and numbers of contacts are
+    no part of it, nor are readings.
     """
     return f"""
-(SELECT seen.*, policy.id AS policy, cluster.uid AS cluster, md5(concat_ws(chr(31), seen.*, policy.id, cluster.uid,
-    (SELECT concat_ws(chr(31), state, state_reason, state_before_silence, simulated, facts_digest, facts_at)
-     FROM inventory_node WHERE id = {node}),
-    (SELECT string_agg(ROW({_DEVICE})::text, chr(31) ORDER BY device.id) FROM inventory_device AS device
-     WHERE device.node_id = {node}))) AS state_digest
- FROM ({fingerprint_sql(node)}) AS seen (epoch, placements, slices)
- LEFT JOIN (SELECT id FROM policy_policyversion WHERE active) AS policy ON true
- LEFT JOIN (SELECT uid FROM base_cluster) AS cluster ON true) AS now
+(SELECT seen.*, host.*, md5(concat_ws(chr(31), seen.*, host.*)) AS state_digest
+ FROM ({fingerprint_sql(node)}) AS seen (epoch, placements, slices) CROSS JOIN LATERAL
+    (SELECT policy.id, cluster.uid, md5(concat_ws(chr(31),
+        (SELECT concat_ws(chr(31), state, state_reason, state_before_silence, simulated, facts_digest, facts_at)
+         FROM inventory_node WHERE id = {node}),
+        (SELECT string_agg(ROW({_DEVICE})::text, chr(31) ORDER BY device.id) FROM inventory_device AS device
+         WHERE device.node_id = {node})))
+     FROM (VALUES (true)) AS always LEFT JOIN (SELECT id FROM policy_policyversion WHERE active) AS policy ON true
+     LEFT JOIN (SELECT uid FROM base_cluster) AS cluster ON true) AS host (policy, cluster, host_digest)) AS now
 """
 
 
 # No wait for the disk: what a power cut loses of this is the time of a contact.
 NOTE = f"""
 UPDATE inventory_nodecontact AS contact
-SET received_at = %(at)s::timestamptz, address = %(address)s::inet, seq = %(seq)s::bigint,
+SET received_at = %(at)s::timestamptz, address = %(address)s::inet, seq = %(seq)s::bigint, epoch = %(epoch)s::bigint,
     checks_at = CASE WHEN %(checked)s::boolean THEN %(at)s::timestamptz ELSE contact.checks_at END,
     clock_offset_us = CASE WHEN %(timed)s::boolean THEN %(offset)s::bigint ELSE contact.clock_offset_us END,
     clock_uncertainty_us =
         CASE WHEN %(timed)s::boolean THEN %(uncertainty)s::bigint ELSE contact.clock_uncertainty_us END
 FROM inventory_nodecredential AS credential CROSS JOIN LATERAL {state_digest_sql("credential.node_id")}
 WHERE credential.token_hash = %(token)s AND credential.revoked_at IS NULL AND contact.node_id = credential.node_id
-  AND contact.boot_id = %(boot)s AND contact.seq < %(seq)s AND contact.late_seq IS NULL AND contact.epoch = %(epoch)s
+  AND contact.boot_id = %(boot)s AND contact.seq < %(seq)s AND contact.late_seq IS NULL
+  AND %(epoch)s::bigint BETWEEN 0 AND greatest(contact.epoch, now.epoch)
   AND NOT contact.clock_alarm AND contact.report_digest = %(report_digest)s
   AND contact.state_digest = now.state_digest
 RETURNING contact.node_id, now.epoch, now.placements, now.slices, now.policy, now.cluster::text,
@@ -71,7 +74,9 @@ RETURNING contact.node_id, now.epoch, now.placements, now.slices, now.policy, no
 """
 # Set in a request's environment once the statement said no: to ask again would say the same, and cost as much.
 ASKED = "headrace.quiet-asked"
-LOOK = f"SELECT now.state_digest FROM {state_digest_sql('%(node)s')}"
+LOOK = f"""
+SELECT now.epoch, now.placements, now.slices, now.policy, now.cluster::text, now.host_digest, now.state_digest
+FROM {state_digest_sql("%(node)s")}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,19 @@ class Quiet:
     seen: Fingerprint
     cluster_id: str
     policy: PolicyDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All that a report of a node could have an effect on, and what its answer is made from; `host_digest` and
+    `state_digest` as in `state_digest_sql`.
+    """
+
+    seen: Fingerprint
+    policy: PolicyDocument
+    cluster_id: str | None
+    host_digest: str
+    state_digest: str
 
 
 def ask_as_django(sql: str, params: Mapping[str, Any]) -> Row | None:
@@ -120,23 +138,31 @@ def note(
     return Quiet(node_id, (epoch, placements, slices), cluster_id, document)
 
 
-def state_digest_of(node_id: int) -> str:
-    """A digest of all that a report of this node could have an effect on."""
+def standing_of(node_id: int) -> Standing:
+    """What stands for this node now."""
     row = ask_as_django(LOOK, {"node": node_id, "live": list(LIVE_PHASES)})
     assert row is not None
-    return str(row[0])
+    epoch, placements, slices, policy, cluster_id, host_digest, state_digest = row
+    return Standing((epoch, placements, slices), document_of(policy), cluster_id, host_digest, state_digest)
 
 
-def remember(contact: NodeContact, report: Report, *, before: str) -> None:
-    """After a report was taken in, in its transaction: if it changed nothing, the next one like it is quiet. `before`
-    is what stood before anything of it had an effect, its having come included.
+def remember(contact: NodeContact, report: Report, *, before: Standing, after: Standing) -> None:
+    """After a report was taken in, in its transaction; the caller saves the contact. The next report is quiet if it
+    says the same and this one changed nothing, or nothing but how far its tasks are: they only move forward, so the
+    same answer moves none a second time, and those that ended are in no report any more. `before` is what stood
+    before anything of the report had an effect, its having come included.
     """
-    state_digest = state_digest_of(contact.node_id)
-    report_digest = report_digest_of(report)
-    digests = {"report_digest": report_digest, "state_digest": state_digest}
-    known = (contact.report_digest, contact.state_digest) == (report_digest, state_digest)
-    if state_digest == before and not known:
-        NodeContact.objects.filter(pk=contact.pk).update(**digests)
+    if after.state_digest != before.state_digest:
+        if after.host_digest != before.host_digest or not all(map(_only_moves_on, report.tasks)):
+            return
+        going_on = [task for task in report.tasks if task.phase is not TaskPhase.ENDED]
+        report = msgspec.structs.replace(report, tasks=going_on)
+    contact.report_digest, contact.state_digest = report_digest_of(report), after.state_digest
+
+
+def _only_moves_on(task: TaskState) -> bool:
+    """What is said of checkpoints and of memory that runs out may have the server act on the task."""
+    return task.checkpoint is None and not task.pressures
 
 
 def _columns(report: Report) -> dict[str, Any]:

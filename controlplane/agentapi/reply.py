@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agent import protocol
 from agent.protocol import GuardRules, Reply
-from controlplane.agentapi.quiet import Quiet
+from controlplane.agentapi.quiet import Quiet, Standing
 from controlplane.base import clock
 from controlplane.base.identity import this_cluster
 from controlplane.policy.document import Health, MemoryGuard, PolicyDocument
@@ -14,16 +14,24 @@ from inventory.models import Node, NodeState
 from scheduling.backends.agent import GRACE_S, desired_set, set_as_seen
 
 
-def build_reply(node: Node, *, received_at: datetime, policy: PolicyDocument, want_facts: bool) -> Reply:
-    """The node's whole desired set.
+def build_reply(
+    node: Node,
+    *,
+    received_at: datetime,
+    policy: PolicyDocument,
+    want_facts: bool,
+    standing: Standing | None = None,
+) -> Reply:
+    """The node's whole desired set; no query for what `standing`, read just now, says already.
 
     Not authoritative while two machines claim the node: neither may change anything.
     """
     authoritative = node.state != NodeState.QUARANTINED
-    epoch, assignments = desired_set(node)
+    epoch, assignments = desired_set(node) if standing is None else set_as_seen(node.pk, standing.seen)
+    cluster_id = standing.cluster_id if standing is not None else None
     return Reply(
         version=protocol.VERSION,
-        cluster_id=str(this_cluster().uid),
+        cluster_id=cluster_id or str(this_cluster().uid),
         authoritative=authoritative,
         epoch=epoch,
         received_at_ms=clock.to_ms(received_at),

@@ -96,7 +96,7 @@ def set_as_seen(node_id: int, seen: Fingerprint) -> tuple[int, list[Assignment]]
     known = _sets.get(node_id)
     if known is not None and known[0] == seen:
         return epoch, known[1]
-    built_epoch, assignments = _built(node_id)
+    built_epoch, assignments = _built(node_id, epoch)
     # Another epoch is another set than the one that was seen.
     if built_epoch == epoch and len(assignments) <= MOST_KEPT_ASSIGNMENTS:
         _keep(node_id, seen, assignments)
@@ -120,9 +120,9 @@ def _fingerprint(node_id: int) -> Fingerprint:
         return row
 
 
-def _built(node_id: int) -> tuple[int, list[Assignment]]:
+def _built(node_id: int, epoch: int) -> tuple[int, list[Assignment]]:
+    """The set, `epoch` being one that was read before."""
     live = Placement.objects.filter(node_id=node_id, phase__in=LIVE_PHASES).order_by("pk")
-    epoch = epoch_of(node_id)
     while True:
         placements = list(live.select_related("job__array").prefetch_related("slices__device"))
         # A set that was changed while it was read would leave under the epoch of the one before, and that one,

@@ -41,8 +41,8 @@ def _empty() -> None:
 
 @pytest.fixture
 def minute() -> datetime:
-    """The start of a minute that is over and not too late."""
-    return partitions.start_of(clock.now(), 60) - timedelta(minutes=10)
+    """The start of a minute that is over and not too late, far from the end of its hour."""
+    return partitions.start_of(clock.now(), 3600) - timedelta(minutes=30)
 
 
 @pytest.fixture

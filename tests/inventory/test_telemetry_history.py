@@ -36,8 +36,8 @@ def empty_stream(valkey_url: str) -> None:
 
 @pytest.fixture
 def minute() -> datetime:
-    """The start of a minute that is over and not too late."""
-    return partitions.start_of(clock.now(), 60) - timedelta(minutes=10)
+    """The start of a minute that is over and not too late, far from the end of its hour."""
+    return partitions.start_of(clock.now(), 3600) - timedelta(minutes=30)
 
 
 def rows(sql: str) -> list[dict[str, Any]]:

@@ -69,7 +69,7 @@ def test_every_change_is_in_the_next_reply(node, change):
     before = desired_set(node)
     change(node)
     found = desired_set(node)
-    assert found == agent._built(node.pk)
+    assert found == agent._built(node.pk, agent.epoch_of(node.pk))
     assert found != before or change is start
     if change is cancel:
         assert [one.want for one in found[1]] == [Want.STOP, Want.RUN]
@@ -78,7 +78,7 @@ def test_every_change_is_in_the_next_reply(node, change):
 def test_large_sets_and_many_nodes_are_not_kept(node, monkeypatch):
     monkeypatch.setattr(agent, "_sets", {})
     monkeypatch.setattr(agent, "MOST_KEPT_ASSIGNMENTS", 1)
-    assert desired_set(node) == agent._built(node.pk) and not agent._sets
+    assert desired_set(node) == agent._built(node.pk, 1) and not agent._sets
     monkeypatch.setattr(agent, "MOST_KEPT_ASSIGNMENTS", 2)
     monkeypatch.setattr(agent, "MOST_KEPT_NODES", 1)
     for one in (make.make_node(), node):
