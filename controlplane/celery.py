@@ -25,7 +25,7 @@ ROUTES = {
 BEAT = (
     ("scheduling.tasks.run_cycle", 5),
     ("scheduling.tasks.declare_lost", 10),
-    ("inventory.tasks.flush_telemetry", 2),
+    ("inventory.tasks.flush_telemetry", 1),
     ("inventory.tasks.roll_up_history", 30),
     ("inventory.tasks.keep_history", 900),
     ("scheduling.tasks.expect", 300),

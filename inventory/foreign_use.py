@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from controlplane.base.arrays import array_literal
 from inventory.revisions import nodes_changed
 
 STEP_MIB = 256
@@ -59,7 +60,7 @@ def update_foreign(device_ids: Sequence[int], booked_mib: Mapping[int, int]) -> 
     """
     booked = [booked_mib.get(device_id, 0) for device_id in device_ids]
     with connection.cursor() as cursor:
-        cursor.execute(SUSPECTS, [list(device_ids), booked, FLOOR_MIB])
+        cursor.execute(SUSPECTS, [array_literal(device_ids), array_literal(booked), FLOOR_MIB])
         suspects = [_Suspect(*row) for row in cursor.fetchall()]
     measured: dict[int, int] = {}
     changed: list[tuple[int, int, int]] = []
@@ -75,7 +76,8 @@ def update_foreign(device_ids: Sequence[int], booked_mib: Mapping[int, int]) -> 
     _write_foreign(changed)
     if measured:
         with connection.cursor() as cursor:
-            cursor.execute(UPDATE_UNBOOKED, [list(measured), list(measured.values())])
+            columns = [array_literal(list(measured)), array_literal(list(measured.values()))]
+            cursor.execute(UPDATE_UNBOOKED, columns)
 
 
 def _write_foreign(changed: Sequence[tuple[int, int, int]]) -> None:
@@ -84,7 +86,7 @@ def _write_foreign(changed: Sequence[tuple[int, int, int]]) -> None:
         return
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(UPDATE_FOREIGN, [list(column) for column in zip(*changed, strict=True)])
+            cursor.execute(UPDATE_FOREIGN, [array_literal(column) for column in zip(*changed, strict=True)])
             nodes = {row[0] for row in cursor.fetchall()}
         nodes_changed(nodes)
 

@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection, transaction
 
 from agent.protocol import DeviceSample, NodeSample
 from controlplane.base import clock
+from controlplane.base.arrays import array_literal
 from controlplane.base.failures import DATABASE_GONE
 from controlplane.base.tx import Topic, after_commit
 from controlplane.policy.active import active_policy
@@ -162,11 +163,15 @@ def _store_columns(hosts: dict[str, list[Any]], devices: dict[str, list[Any]], o
     """Two statements; the devices whose latest reading is now a newer one."""
     with connection.cursor() as cursor:
         if hosts["at"]:
-            cursor.execute(STORE_NODES, {**hosts, "oldest": oldest})
+            cursor.execute(STORE_NODES, {**_literals(hosts), "oldest": oldest})
         if not devices["at"]:
             return []
-        cursor.execute(STORE_DEVICES, {**devices, "oldest": oldest})
+        cursor.execute(STORE_DEVICES, {**_literals(devices), "oldest": oldest})
         return [row[0] for row in cursor.fetchall()]
+
+
+def _literals(columns: Mapping[str, list[Any]]) -> dict[str, str]:
+    return {name: array_literal(values) for name, values in columns.items()}
 
 
 def _host_columns(readings: Sequence[streams.Reading]) -> dict[str, list[Any]]:
@@ -198,7 +203,8 @@ def _resolved(readings: Sequence[streams.Reading]) -> dict[tuple[int, int], Devi
     if not pairs:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(RESOLVE, [list(column) for column in zip(*sorted(pairs), strict=True)])
+        nodes, identities = zip(*sorted(pairs), strict=True)
+        cursor.execute(RESOLVE, [array_literal(nodes), list(identities)])
         known = {(node, identity): (device, exact) for node, identity, device, exact in cursor.fetchall()}
     found: dict[tuple[int, int], tuple[bool, DeviceSample]] = {}
     for node, identity, at_ms, sample in named:
