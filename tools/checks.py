@@ -1,10 +1,11 @@
 """`make check` (reads only), `make fix` and `make generate`."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.console import ROOT, run_shown, say
+from tools.console import ROOT, run_captured, say
 from tools.frontend import FRONTEND, ensure_packages
 from tools.venv import VENV, Profile, ensure_venv
 
@@ -31,7 +32,7 @@ class Step:
 
 def check(_arguments: list[str]) -> int:
     ensure_venv(Profile.DEV)
-    return run_steps("check", [*python_steps(), *console_steps()])
+    return run_steps("check", [*python_steps(), *console_steps()], at_once=2)
 
 
 def python_steps() -> list[Step]:
@@ -79,17 +80,24 @@ def present_folders() -> list[str]:
     return [name for name in SOURCE_FOLDERS if (ROOT / name).is_dir()]
 
 
-def run_steps(title: str, steps: list[Step]) -> int:
-    """Runs all steps, also after one failed, and closes with one line for each."""
+def run_steps(title: str, steps: list[Step], *, at_once: int = 1) -> int:
+    """Runs all steps, also after one failed, shows what each said once it is done, and closes with one line for each.
+    `at_once` of them run together, where none changes what another reads.
+    """
     lines: list[str] = []
     failed = 0
-    for each in steps:
-        say(f"\n== {each.name}")
-        started_s = time.monotonic()
-        code = run_shown(each.command, cwd=each.folder)
-        failed += code != 0
-        lines.append(
-            f"  {'ok    ' if code == 0 else 'FAILED'} {each.name} ({time.monotonic() - started_s:.1f} s)"
-        )
+    with ThreadPoolExecutor(at_once) as pool:
+        for each, done in [(each, pool.submit(_run, each)) for each in steps]:
+            code, output, took_s = done.result()
+            say(f"\n== {each.name}\n{output}")
+            failed += code != 0
+            lines.append(f"  {'ok    ' if code == 0 else 'FAILED'} {each.name} ({took_s:.1f} s)")
     say(f"\nmake {title}:\n" + "\n".join(lines))
     return 1 if failed else 0
+
+
+def _run(step: Step) -> tuple[int, str, float]:
+    """Exit status, output and seconds."""
+    started_s = time.monotonic()
+    code, output = run_captured(step.command, cwd=step.folder)
+    return code, output, time.monotonic() - started_s

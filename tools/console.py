@@ -34,22 +34,30 @@ def run_quietly(
     """Runs a command and shows its last lines only when it fails."""
     shown = " ".join(str(part) for part in command)
     try:
-        done = subprocess.run(
-            [str(part) for part in command],
-            cwd=cwd,
-            env=merged(env),
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        code, output = run_captured(command, env=env, cwd=cwd)
     except OSError as error:
         raise BuildError(f"cannot start: {shown}\n{error}\nFix: {fix}") from error
-    if done.returncode != 0:
-        tail = "\n".join(done.stdout.splitlines()[-FAILURE_TAIL_LINES:])
-        raise BuildError(f"{tail}\nfailed with exit status {done.returncode}: {shown}\nFix: {fix}")
+    if code != 0:
+        tail = "\n".join(output.splitlines()[-FAILURE_TAIL_LINES:])
+        raise BuildError(f"{tail}\nfailed with exit status {code}: {shown}\nFix: {fix}")
+
+
+def run_captured(
+    command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path = ROOT
+) -> tuple[int, str]:
+    """Exit status of a command, and all it wrote."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=merged(env),
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.returncode, done.stdout
 
 
 def run_shown(
