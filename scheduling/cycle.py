@@ -235,9 +235,9 @@ class _Batches:
             made = call.plan or Plan()
             self.promised = made.reservations
             self._apply(made)
-            self._take_over(policy, batch, made)
             refused = {self.shapes[refusal.job]: refusal for refusal in made.refused}
             self.worker.recorder.offer(call, {shape: refusal.code for shape, refusal in refused.items()})
+            self._take_over(policy, batch, made)
             self.tally.refusals |= refused
             locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
 
@@ -248,6 +248,8 @@ class _Batches:
         if not above:
             return
         found = self._plan(replace(self.holdings.within(policy), preempts=True), above[:BATCH])
+        # Why its jobs wait was told by the plan before.
+        self.worker.recorder.offer(found, {})
         for takeover in takeovers_of(found.plan or Plan()):
             if begin(takeover, self.context.lease):
                 self.worker.running.forget()

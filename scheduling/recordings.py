@@ -64,8 +64,8 @@ class UnreadableRecording(ValueError):
 
 @dataclass
 class Recorder:
-    """Chooses what is worth keeping: calls that placed something, and calls whose refusals are news; all of a cycle
-    that is `wished` for.
+    """Chooses what is worth keeping: calls that placed something or have others leave, and calls whose refusals are
+    news; all of a cycle that is `wished` for.
     """
 
     known: Mapping[str, ReasonCode] = field(default_factory=dict)
@@ -81,7 +81,11 @@ class Recorder:
         """One call with its refusals by shape key."""
         news = any(self.known.get(shape) is not code for shape, code in refused.items())
         resting = clock.monotonic_s() < self.rests_until_s
-        if call.plan is not None and (self.wished or ((call.plan.placed or news) and not resting)):
+        made = call.plan
+        if made is None:
+            return
+        acts = bool(made.placed or made.preemptions or made.takeovers)
+        if self.wished or ((acts or news) and not resting):
             self.calls = [*self.calls[-MOST_PER_CYCLE + 1 :], call]
 
     def write(self, cycle: Cycle, refused: Mapping[str, ReasonCode], kept: Retention) -> None:

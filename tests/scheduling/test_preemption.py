@@ -10,10 +10,11 @@ import pytest
 from agent.protocol import Checkpoint, ExitReason, TaskPhase, Want
 from controlplane.base import clock
 from queues.models import Intent, Job, JobEvent, JobStatus, Queue
-from scheduling import takeovers
+from scheduling import recordings, takeovers
 from scheduling.backends.agent import desired_set
-from scheduling.models import Hold, Phase, Placement, Slice
+from scheduling.models import Hold, Phase, Placement, Recording, Slice
 from scheduling.operations import cancel_job, resume_job, suspend_job
+from scheduling.wishes import wish_recording
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +110,21 @@ def test_the_whole_conversation(user, node):
     again = Placement.objects.filter(job=job).latest("pk")
     assert (again.attempt, told(node, again).resume_from) == (2, PATH)
     assert "preempt-asked" in codes(job) and "takes-over" in codes(first)
+
+
+@pytest.mark.parametrize("wished", [True, False])
+def test_whom_a_plan_has_leave_is_recorded_and_replays(user, node, wished):
+    job, _placement = victim(user, node, 2)
+    Recording.objects.all().delete()
+    if wished:
+        wish_recording("me", reason="whom it has leave")
+    urgent(user)
+    assert Hold.objects.exists()
+    calls = [recordings.load(row.pk) for row in Recording.objects.order_by("pk")]
+    assert [recordings.replay(call).difference for call in calls] == [None, None]
+    assert [call.policy.preempts for call in calls] == [False, True]
+    plan = calls[1].plan
+    assert plan is not None and [one.job for one in plan.preemptions] == [job.pk]
 
 
 def test_c22_what_came_free_first_stays_kept_until_the_other_victim_is_gone(user, node):
