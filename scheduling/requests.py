@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from django.db.models import Count
 
@@ -15,6 +16,7 @@ from queues.spec import WHOLE_MILLI, JobSpec, decode_spec
 from scheduling.engine.types import CpuClass, PendingJob, Request
 
 MOST_REMEMBERED_SHAPES = 20_000
+K = TypeVar("K", bound=Hashable)
 PENDING_COLUMNS = ("id", "attempt", "queue_id", "team_id", "owner_id", "priority", "submitted_at", "shape")
 
 
@@ -78,7 +80,7 @@ def load_pending(cache: RequestCache) -> list[tuple[PendingJob, str]]:
     requests = cache.load([row[-1] for row in rows])
     # A job whose shape changed between the two queries is looked at next time.
     known = {shape: requests[shape] for shape in {row[-1] for row in rows} & requests.keys()}
-    known = _sized(known)
+    known = sized_requests(known)
     return [(_pending(row, known[row[-1]]), row[-1]) for row in rows if row[-1] in known]
 
 
@@ -98,14 +100,15 @@ def pending_job(job: Job) -> PendingJob:
 
 def sized(request: Request) -> Request:
     """The request with what is known of its image's size; not part of the shape, since it becomes known over time."""
-    return _sized({"": request})[""]
+    return sized_requests({"": request})[""]
 
 
-def _sized(requests: Mapping[str, Request]) -> dict[str, Request]:
+def sized_requests(requests: Mapping[K, Request]) -> dict[K, Request]:
+    """The same for many; one query."""
     sizes = sizes_of({request.image for request in requests.values() if request.image is not None})
     return {
-        shape: replace(request, image_mib=sizes[request.image]) if request.image in sizes else request
-        for shape, request in requests.items()
+        key: replace(request, image_mib=sizes[request.image]) if request.image in sizes else request
+        for key, request in requests.items()
     }
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from controlplane.base import clock
+from inventory.models import Image
 from queues.models import Job
 from scheduling.models import Phase, Placement
 from scheduling.simulator.__main__ import main
@@ -62,6 +65,23 @@ def test_what_is_written_can_be_read_and_run(past, tmp_path, capsys):
     assert not any(cpu.booked for node in found.nodes for cpu in node.cpus)
     assert main(["--trace", "history", str(tmp_path / "history.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["jobs"]["completed"] == 2
+
+
+def test_what_may_wait_and_what_must_be_fetched_stays_known(past, tmp_path, django_assert_num_queries):
+    latest = clock.now().replace(microsecond=0) + timedelta(hours=5)
+    user = past[0].owner
+    Image.objects.create(name="example.com/train:1", size_mib=9000)
+    with CaptureQueriesContext(connection) as before:
+        export(tmp_path)
+    wish = {"deferrable": True, "latest_start": latest.isoformat(), "image": "example.com/train:1"}
+    for _ in range(3):
+        make_job(user, resources={"devices": 1}, **wish)
+    make_job(user, resources={"devices": 1}, image="example.com/other:1")
+    with django_assert_num_queries(len(before) + 1):
+        found = read_history(export(tmp_path)).jobs
+    assert [job.deferrable for job in found] == [False] * 3 + [True] * 3 + [False]
+    assert [job.latest_start_ms for job in found] == [None] * 3 + [clock.to_ms(latest)] * 3 + [None]
+    assert [job.request.image_mib for job in found] == [None] * 3 + [9000] * 3 + [None]
 
 
 def test_it_names_no_people_teams_or_jobs(past, tmp_path):

@@ -20,7 +20,7 @@ from scheduling.engine.emptying import emptied
 from scheduling.imports import last_jobs, stored_request
 from scheduling.models import ImportedJob, Placement
 from scheduling.policy_bridge import lasting_policy
-from scheduling.requests import request_of
+from scheduling.requests import request_of, sized_requests
 from scheduling.simulator.traces.history import HistoryHead, HistoryJob, line
 from scheduling.snapshot import load_nodes
 
@@ -136,6 +136,7 @@ def _imported_jobs(jobs: QuerySet[ImportedJob]) -> Iterator[HistoryJob]:
 
 def _history(jobs: Sequence[Job], until: datetime) -> Iterator[HistoryJob]:
     ran = _last_runs([job.pk for job in jobs])
+    requests = sized_requests({job.pk: request_of(decode_spec(job.spec)) for job in jobs})
     for job in jobs:
         run = ran.get(job.pk)
         yield HistoryJob(
@@ -144,9 +145,11 @@ def _history(jobs: Sequence[Job], until: datetime) -> Iterator[HistoryJob]:
             team=job.team_id,
             priority=job.priority,
             submitted_ms=clock.to_ms(job.submitted_at),
-            request=request_of(decode_spec(job.spec)),
+            request=requests[job.pk],
             duration_ms=None if run is None else _ms_between(run[0], run[1] or until),
             waited_ms=None if job.started_at is None else _ms_between(job.submitted_at, job.started_at),
+            deferrable=job.deferrable,
+            latest_start_ms=None if job.latest_start is None else clock.to_ms(job.latest_start),
         )
 
 
