@@ -49,13 +49,12 @@ class Group:
 
 
 class Pending:
-    """The queue."""
+    """The queue; `others` counts the jobs that are not deferrable."""
 
     def __init__(self, policy: EnginePolicy) -> None:
         self._priorities = {queue.queue: queue.priority for queue in policy.queues}
         self._groups: dict[_Place, Group] = {}
-        self.count = 0
-        self.held = 0
+        self.count = self.held = self.others = 0
 
     def add(self, job: SimJob, *, attempt: int, left_ms: int, since_ms: int, held: bool) -> Group:
         """Put a job in its place; its group."""
@@ -66,6 +65,7 @@ class Pending:
         insort(group.jobs, Waiting(job, attempt, left_ms, since_ms, key))
         self.count += 1
         self.held += held
+        self.others += not job.deferrable
         return group
 
     def drop(self, group: Group, waiting: Waiting) -> None:
@@ -75,6 +75,7 @@ class Pending:
             del self._groups[_place(waiting.job, held=group.held)]
         self.count -= 1
         self.held -= group.held
+        self.others -= not waiting.job.deferrable
 
     def expire(self, job: int) -> Group | None:
         """A held job may wait no longer: move it among the others."""
@@ -84,7 +85,7 @@ class Pending:
                     self.drop(group, waiting)
                     found = self._group(waiting.job, held=False)
                     insort(found.jobs, waiting)
-                    self.count += 1
+                    self.count += 1  # deferrable, so not one of the others
                     return found
         return None
 

@@ -60,6 +60,7 @@ class Replay:
             self._happen(at)
             self._arrive(at, progress)
             self._maybe_cycle(at)
+            self._look_again(at)
             self._false_shortage = self._deciding.false_shortage()
         return self
 
@@ -135,7 +136,9 @@ class Replay:
         self._dirty = False
         self._next_cycle_ms = at + self.settings.cycle_ms
         self._deciding.run(at, self._start, with_held=self._holding.is_over(at))
-        look, window_at = self._holding.look_at_ms, self._agenda.window_at
+
+    def _look_again(self, at: int) -> None:
+        look, window_at = self._holding.look_at_ms(at), self._agenda.window_at
         if look is not None and (window_at is None or look < window_at):
             self._agenda.push(look, Kind.WINDOW)
 

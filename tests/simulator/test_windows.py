@@ -62,8 +62,8 @@ def test_a_bad_time_zone_says_how_to_write_it(zone):
         Valley.parse("22:00-08:00", zone)
 
 
-def starts(jobs, **more):
-    _, log = replay(jobs, on=nodes(1), valley=BERLIN, **more)
+def starts(jobs, *, devices=4, **more):
+    _, log = replay(jobs, on=nodes(1, devices=devices), valley=BERLIN, **more)
     return {e["job"]: e["at"] for e in log if e["event"] == "place"}
 
 
@@ -96,3 +96,31 @@ def test_once_the_cluster_gets_idle_the_half_hour_begins():
     noon = ms("2026-01-15T12:00")
     busy = [job(n, at_ms=noon, run_ms=HOUR_MS) for n in (1, 2, 3)]
     assert starts([*busy, job(4, at_ms=noon, deferrable=True)])[4] == noon + HOUR_MS + 1_800_000
+
+
+def test_a_night_of_work_is_no_idle_time():
+    """The first starts when the window opens and ends after it closed: only then is the cluster idle."""
+    evening, quarter_ms = ms("2026-01-15T20:50"), HOUR_MS // 4
+    first = job(1, at_ms=evening, devices=4, run_ms=10 * HOUR_MS + quarter_ms, deferrable=True)
+    second = job(2, at_ms=evening, devices=4, deferrable=True)
+    assert starts([first, second])[2] == ms("2026-01-16T07:15") + HOUR_MS // 2
+
+
+def test_work_between_two_looks_is_no_idle_time():
+    noon = ms("2026-01-15T12:00")
+    both = [job(number, at_ms=noon, devices=4, deferrable=True) for number in (1, 2)]
+    assert starts(both) == {1: noon + HOUR_MS // 2, 2: noon + 2 * HOUR_MS}
+
+
+def test_a_short_job_that_went_by_begins_the_half_hour_anew_without_another_event():
+    noon = ms("2026-01-15T12:00")
+    short = job(2, at_ms=noon + 60_000, run_ms=100 * HOUR_MS)
+    assert starts([job(1, at_ms=noon, deferrable=True), short])[1] == noon + 60_000 + HOUR_MS // 2
+
+
+@pytest.mark.parametrize(("cores", "starts_ms"), [(9, HOUR_MS // 2), (10, HOUR_MS + HOUR_MS // 2)])
+def test_without_devices_the_cores_tell_whether_the_cluster_is_idle(cores, starts_ms):
+    noon = ms("2026-01-15T12:00")
+    busy = job(1, at_ms=noon, devices=0, cores=cores)
+    waits = job(2, at_ms=noon, devices=0, cores=1, deferrable=True)
+    assert starts([busy, waits], devices=0)[2] == noon + starts_ms
