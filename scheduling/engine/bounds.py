@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ MOST_MILLI = 1_000_000
 MOST_MW = (1 << 31) - 1
 MOST_CAP_MW = 1 << 51
 LEAST_ID, MOST_ID = -(1 << 63), (1 << 63) - 1
+# Of a moment or a span, so that their sums fit into a column.
+MOST_MS = 1 << 60
 
 
 def check_bound(name: str, value: object, least: int, most: int, *, optional: bool = False) -> None:
@@ -42,3 +45,10 @@ def check_ids(name: str, ids: Sequence[int]) -> None:
     """ValueError naming the field when an id does not fit into a column."""
     for one in ids:
         check_bound(name, one, LEAST_ID, MOST_ID)
+
+
+def check_once(name: str, ids: Sequence[int]) -> None:
+    """ValueError naming the field when an id stands there twice."""
+    if len(set(ids)) < len(ids):
+        twice = Counter(ids).most_common(1)[0][0]
+        raise ValueError(f"{name}: {twice} stands there twice")

@@ -1,19 +1,22 @@
 """JSON for everything that goes into and comes out of `plan()`: recordings, replays, golden files.
 
 Objects are written field by field in the order of their class, enums by value (health by name), tuples as lists, a
-weight table as an object with sorted keys. Equal values give equal bytes. Reading refuses unknown and missing fields
-and wrong types, naming the path; fields that have a default may be missing, so that older recordings stay readable.
+weight table as an object with sorted keys. Equal values give equal bytes. Reading refuses unknown and missing fields,
+fields given twice and wrong types, naming the path; fields that have a default may be missing, so that older
+recordings stay readable.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum, IntEnum
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from scheduling.engine.bounds import MOST_MS, check_bound
 from scheduling.engine.types import (
     EnginePolicy,
     ExpectedShape,
@@ -25,6 +28,8 @@ from scheduling.engine.types import (
 )
 
 FORMAT = 1
+# What is promised lies after it, and must still be a moment.
+_MOST_NOW_MS = MOST_MS // 2
 # Fields that older recordings still carry and that decided nothing.
 _RETIRED: dict[type[Any], frozenset[str]] = {EnginePolicy: frozenset({"bind_core"})}
 T = TypeVar("T")
@@ -51,6 +56,9 @@ class Recording:
     reservations: tuple[Reservation, ...] = ()
     format: int = FORMAT
 
+    def __post_init__(self) -> None:
+        check_bound("now_ms", self.now_ms, -_MOST_NOW_MS, _MOST_NOW_MS)
+
 
 def encode(value: object) -> str:
     """Canonical JSON: one line, no blanks, ASCII."""
@@ -65,13 +73,36 @@ def encode_pretty(value: object) -> str:
 def decode(kind: type[T], text: str) -> T:
     """Read one object of this class; CodecError when the document is anything else."""
     try:
-        raw = json.loads(text)
+        raw = json.loads(text, object_pairs_hook=_object)
     except ValueError as error:  # Not JSON, or a number of thousands of digits.
         raise CodecError(f"document: not JSON: {error}") from error
+    if kind is Recording and isinstance(raw, dict):
+        _check_format(raw.get("format"))
     found: T = _read(kind, raw, kind.__name__)
     if isinstance(found, Recording):
         check(found)
     return found
+
+
+class _Twice(dict[str, Any]):
+    """An object with a field that it names twice: whoever reads it knows its path."""
+
+    twice: str
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    wrong = _Twice(found)
+    wrong.twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+    return wrong
+
+
+def _check_format(written: object) -> None:
+    """What another version wrote may have any fields."""
+    if isinstance(written, int) and not isinstance(written, bool) and written != FORMAT:
+        raise CodecError(f"Recording.format: is format {written}, this version reads {FORMAT}")
 
 
 def check(call: Recording) -> None:
@@ -148,9 +179,16 @@ def _read_tuple(args: Sequence[Any], raw: object, path: str) -> tuple[Any, ...]:
 
 
 def _read_table(args: Sequence[Any], raw: object, path: str) -> dict[Any, Any]:
+    raw = _read_pairs(raw, path)
+    return {_read(args[0], key, path): _read(args[1], item, f"{path}.{key}") for key, item in raw.items()}
+
+
+def _read_pairs(raw: object, path: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise CodecError(f"{path}: must be an object")
-    return {_read(args[0], key, path): _read(args[1], item, f"{path}.{key}") for key, item in raw.items()}
+    if isinstance(raw, _Twice):
+        raise CodecError(f"{path}.{raw.twice}: stands there twice")
+    return raw
 
 
 def _read_enum(kind: type[Enum], raw: object, path: str) -> Enum:
@@ -161,8 +199,7 @@ def _read_enum(kind: type[Enum], raw: object, path: str) -> Enum:
 
 
 def _read_object(kind: type[Any], raw: object, path: str) -> Any:
-    if not isinstance(raw, dict):
-        raise CodecError(f"{path}: must be an object")
+    raw = _read_pairs(raw, path)
     known = _fields(kind)
     for name in raw:
         if name not in known and name not in _RETIRED.get(kind, ()):

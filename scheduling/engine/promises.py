@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scheduling.engine.bounds import LEAST_ID, MOST_ID, MOST_MIB, MOST_MILLI, Bounds, check_ids
+from scheduling.engine.bounds import (
+    LEAST_ID,
+    MOST_ID,
+    MOST_MIB,
+    MOST_MILLI,
+    MOST_MS,
+    Bounds,
+    check_ids,
+    check_once,
+)
 
 _OF_SLICE = Bounds(
     ("device", LEAST_ID, MOST_ID), ("memory_mib", 0, MOST_MIB), ("compute_milli", 0, MOST_MILLI)
 )
+_AMOUNTS = (("host_memory_mib", 0, MOST_MIB), ("read_bandwidth_mib_s", 0, MOST_MIB))
+_IDS = tuple((name, LEAST_ID, MOST_ID) for name in ("job", "node", "queue", "team", "owner"))
 _OF_HOLD = Bounds(
-    ("job", LEAST_ID, MOST_ID), ("host_memory_mib", 0, MOST_MIB), ("read_bandwidth_mib_s", 0, MOST_MIB)
+    ("job", LEAST_ID, MOST_ID), *_AMOUNTS, ("until_ms", -MOST_MS, MOST_MS), optional=("until_ms",)
+)
+_OF_RESERVATION = Bounds(*_IDS, *_AMOUNTS, ("starts_at_ms", -MOST_MS, MOST_MS), ("replica", 0, MOST_ID))
+_OF_RUNNING = Bounds(
+    *_IDS,
+    *_AMOUNTS,
+    ("attempt", 0, MOST_ID),
+    ("priority", LEAST_ID, MOST_ID),
+    ("ends_at_ms", -MOST_MS, MOST_MS),
+    ("lost_work_ms", 0, MOST_MS),
+    optional=("ends_at_ms", "lost_work_ms"),
 )
 
 
@@ -25,6 +47,12 @@ class SliceChoice:
 
     def __post_init__(self) -> None:
         _OF_SLICE.check(self)
+
+
+def _check_parts(slices: Sequence[SliceChoice], cpus: Sequence[int]) -> None:
+    check_ids("cpus", cpus)
+    check_once("cpus", cpus)
+    check_once("slices", [each.device for each in slices])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +72,7 @@ class Hold:
 
     def __post_init__(self) -> None:
         _OF_HOLD.check(self)
-        check_ids("cpus", self.cpus)
+        _check_parts(self.slices, self.cpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +92,10 @@ class Reservation:
     queue: int = 0
     team: int = 0
     owner: int = 0
+
+    def __post_init__(self) -> None:
+        _OF_RESERVATION.check(self)
+        _check_parts(self.slices, self.cpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +125,10 @@ class Running:
     checkpointable: bool = False
     spared: bool = False
     lost_work_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        _OF_RUNNING.check(self)
+        _check_parts(self.slices, self.cpus)
 
 
 class PreemptionCause(StrEnum):

@@ -14,6 +14,8 @@ from scheduling.engine.types import (
     LinkInfo,
     NodeInfo,
     Request,
+    Reservation,
+    Running,
     SliceChoice,
     Term,
 )
@@ -56,6 +58,10 @@ def test_equal_wishes_are_equal_requests() -> None:
     assert hash(one) == hash(other)
 
 
+IDS = ("job", "node", "queue", "team", "owner")
+SLICE = SliceChoice(1, 1, 1)
+
+
 def _fields(kind: type[Any]) -> dict[str, Any]:
     """An object of this class that is right, as its fields."""
     right: dict[type[Any], dict[str, Any]] = {
@@ -64,6 +70,8 @@ def _fields(kind: type[Any]) -> dict[str, Any]:
         LinkInfo: {"a": 1, "b": 2, "kind": "NV"},
         SliceChoice: {"device": 1, "memory_mib": 1, "compute_milli": 1},
         Hold: {"job": 1},
+        Reservation: {"job": 1, "node": 1, "starts_at_ms": 1},
+        Running: {"job": 1, "attempt": 1, "node": 1, "queue": 1, "team": 1, "owner": 1},
         EnginePolicy: {"weights_ppm": {}, "queues": ()},
         Request: {},
     }
@@ -81,6 +89,8 @@ def _fields(kind: type[Any]) -> dict[str, Any]:
         (LinkInfo, "lanes bandwidth_mb_s"),
         (SliceChoice, "memory_mib compute_milli"),
         (Hold, "host_memory_mib read_bandwidth_mib_s"),
+        (Reservation, "host_memory_mib read_bandwidth_mib_s"),
+        (Running, "host_memory_mib read_bandwidth_mib_s lost_work_ms"),
         (EnginePolicy, "precheck_num power_cap_mw"),
     ],
 )
@@ -100,6 +110,10 @@ def test_a_number_out_of_range_is_refused_by_name(kind: type[Any], names: str, v
         (CpuInfo, "max_mhz", 1 << 40),
         (DeviceInfo, "device", 1 << 63),
         (Hold, "cpus", (1 << 70,)),
+        *((Reservation, name, 1 << 70) for name in (*IDS, "starts_at_ms", "replica")),
+        *((Running, name, 1 << 70) for name in (*IDS, "attempt", "ends_at_ms", "priority")),
+        *((kind, "cpus", (1, 2, 1)) for kind in (Hold, Reservation, Running)),
+        *((kind, "slices", (SLICE, SLICE)) for kind in (Hold, Reservation, Running)),
     ],
 )
 def test_an_id_or_a_part_out_of_range_is_refused_by_name(kind: type[Any], name: str, value: Any) -> None:

@@ -12,12 +12,13 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import Role
 from scheduling import models, recordings
 from scheduling.engine.codec import Recording, encode
-from scheduling.engine.types import LinkInfo, PendingJob, Plan, Request
+from scheduling.engine.types import LinkInfo, PendingJob, Plan, Request, Running
 from tests.engine.build import POLICY, device, node
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
 GOOD = Recording((node(1, [device(1)]), node(2)), (PendingJob(1, 1, 1, 1, 0, 0, Request()),), POLICY, 0, 0)
+RUNNING = encode(Running(1, 1, 1, 1, 1, 1)).replace('"read_bandwidth_mib_s":0', '"read_bandwidth_mib_s":-1')
 TWIN, FOREIGN = node(1), replace(node(1, [device(1)]), links=(LinkInfo(1, 7, "NV4"),))
 
 
@@ -79,6 +80,10 @@ def test_a_saved_document_is_checked_alike(tmp_path):
         ('"memory_total_mib":81920', f'"memory_total_mib":{1 << 63}', "devices[0].memory_total_mib"),
         ('"excluded_devices":[]', f'"excluded_devices":[{1 << 70}]', "request.excluded_devices"),
         ('"format":1', f'"format":{"9" * 5000}', "digits"),
+        ('"seed":0', '"seed":999,"seed":0', "Recording.seed: stands there twice"),
+        ('"now_ms":0', f'"now_ms":{1 << 62}', "Recording.now_ms: must lie between"),
+        ('"format":1', '"news":1,"format":2', "format: is format 2, this version reads 1"),
+        ('"running":[]', f'"running":[{RUNNING}]', "running[0].read_bandwidth_mib_s: must lie between"),
     ],
 )
 def test_an_edited_document_no_plan_can_be_made_with_names_the_field(tmp_path, then, now, field):

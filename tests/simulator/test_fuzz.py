@@ -21,8 +21,11 @@ from scheduling.engine.types import (
     Hold,
     LinkInfo,
     NodeInfo,
+    PendingJob,
     QueueInfo,
     Request,
+    Reservation,
+    Running,
     SliceChoice,
     Window,
 )
@@ -281,6 +284,7 @@ def test_every_number_of_a_document_has_a_range():
             wanted = {"previous_nodes", "excluded_nodes", "excluded_devices"}
         assert wanted - {"version"} == set(history.RANGES.get(kind, {})), kind
 
-    for kind in (NodeInfo, EnginePolicy, history.HistoryHead, history.HistoryJob):
+    given = (NodeInfo, EnginePolicy, PendingJob, Running, Reservation)
+    for kind in (*given, history.HistoryHead, history.HistoryJob):
         classes(kind)
     assert set(ranges.RANGES) < known

@@ -21,7 +21,6 @@ from scheduling.simulator.traces.files import open_text
 
 FORMAT = "headrace-history"
 VERSION = 1
-_MOST_REPLICAS = 1024
 _FIX_LINE = "correct the field or remove the line"
 _FIX_EXPORT = "write it with `manage.py export_history`"
 # Line number, key, value.
@@ -72,7 +71,7 @@ RANGES = ranges.RANGES | {
         "waited_ms": ranges.SPAN_MS,
         "cpu_need_milli": (0, 1000 * ranges.MOST_CPUS),
         "duty_ppm": (0, PPM),
-        "replicas": (1, _MOST_REPLICAS),
+        "replicas": (1, ranges.MOST_REPLICAS),
         "latest_start_ms": ranges.TIME_MS,
     },
 }

@@ -17,8 +17,11 @@ from scheduling.engine.types import (
     LinkInfo,
     ModelCap,
     NodeInfo,
+    PendingJob,
     QueueInfo,
     Request,
+    Reservation,
+    Running,
     SliceChoice,
     TeamCap,
     TeamShare,
@@ -39,6 +42,7 @@ _CORE_MW: Range = (0, 1_000_000)
 _CLUSTER_MW: Range = (0, 1_000_000_000_000)
 PRIORITY: Range = (-(1 << 31), (1 << 31) - 1)
 MOST_CPUS = 65_536
+MOST_REPLICAS = 1024
 MOST_TEXT = 4096
 MOST_WEIGHT_PPM = 1000 * PPM
 LEAST_FRAGMENTATION_PPM = 10_000
@@ -49,6 +53,16 @@ _NUMA: Range = (-1, MOST_CPUS - 1)
 _FACTOR: Range = (1, 1_000_000)
 _BANDWIDTH: Range = MIB
 _CAPACITY_MILLI: Range = (0, 1 << 53)
+_PLACE: dict[str, Range] = {
+    "job": ID,
+    "node": ID,
+    "queue": ID,
+    "team": ID,
+    "owner": ID,
+    "cpus": _CPU,
+    "host_memory_mib": MIB,
+    "read_bandwidth_mib_s": _BANDWIDTH,
+}
 
 # Of every class in a document, the range of each number (and of each number of a list). The amounts of a `Request` are
 # checked by itself.
@@ -79,6 +93,30 @@ RANGES: dict[type[Any], dict[str, Range]] = {
         "host_memory_mib": MIB,
         "read_bandwidth_mib_s": _BANDWIDTH,
         "until_ms": TIME_MS,
+    },
+    PendingJob: {
+        "job": ID,
+        "attempt": ID,
+        "queue": ID,
+        "team": ID,
+        "priority": PRIORITY,
+        "submitted_at_ms": TIME_MS,
+        "replicas": (1, MOST_REPLICAS),
+        "latest_start_ms": TIME_MS,
+        "owner": ID,
+        "runs_ms": SPAN_MS,
+    },
+    Reservation: {
+        **_PLACE,
+        "starts_at_ms": TIME_MS,
+        "replica": (0, MOST_REPLICAS - 1),
+    },
+    Running: {
+        **_PLACE,
+        "attempt": ID,
+        "ends_at_ms": TIME_MS,
+        "priority": PRIORITY,
+        "lost_work_ms": SPAN_MS,
     },
     NodeInfo: {
         "node": ID,
