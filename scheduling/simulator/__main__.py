@@ -15,22 +15,33 @@ from scheduling.simulator.failures import FailureModel, check_number
 from scheduling.simulator.jobs import SimJob
 from scheduling.simulator.log import Event, line_of
 from scheduling.simulator.policy import PRESETS, preset, read_policy
+from scheduling.simulator.printing import print_whole
 from scheduling.simulator.replay import Replay
 from scheduling.simulator.report import report_of, tables
 from scheduling.simulator.settings import HORIZON_MS, Order, Settings
 from scheduling.simulator.sources import Source, expected_of, open_source
 from scheduling.simulator.traces.errors import TraceError
-from scheduling.simulator.windows import Valley
+from scheduling.simulator.windows import Valley, zone_of
 
 _BAR = 30
+# As shells name a process that SIGINT ended.
+_INTERRUPTED = 130
 _PRESET = "sample"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run and print; 2 with a message when the trace or an option is wrong."""
+    """Run and print; 2 with a message when the trace or an option is wrong, 130 when it was interrupted."""
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
+        return _work(parser, options)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _work(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    try:
+        _check_events(options)
         source = open_source(options)
         settings = _settings(options, source)
     except (TraceError, ValueError) as error:
@@ -41,8 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         parser.exit(2, f"{parser.prog}: {options.events}: {error.strerror or error}\n")
     report = report_of(run, trace=options.trace, real_waits_ms=source.real_waits_ms())
-    sys.stdout.write(json.dumps(report, allow_nan=False) + "\n" if options.json else tables(report))
-    return 0
+    text = json.dumps(report, allow_nan=False) + "\n" if options.json else tables(report)
+    return print_whole(text, program=parser.prog)
+
+
+def _check_events(options: argparse.Namespace) -> None:
+    """ValueError where the log would overwrite what is read."""
+    log = options.events
+    for path in (options.file, options.nodes_file, options.policy):
+        if log is not None and path is not None and log.exists() and path.exists() and log.samefile(path):
+            raise ValueError(f"--events: {log} is read from; name another file")
 
 
 def _run(options: argparse.Namespace, source: Source, settings: Settings, files: ExitStack) -> Replay:
@@ -67,7 +86,7 @@ def _progress(jobs: Sequence[SimJob]) -> Callable[[int], None]:
     step = max(1, total // 200)
 
     def show(done: int) -> None:
-        if sys.stderr.isatty() and (done % step == 0 or done == total):
+        if sys.stderr is not None and sys.stderr.isatty() and (done % step == 0 or done == total):
             bar = "#" * (_BAR * done // total)
             sys.stderr.write(f"\r[{bar:<{_BAR}}] {done}/{total} jobs" + ("\n" if done == total else ""))
 
@@ -81,7 +100,7 @@ def _settings(options: argparse.Namespace, source: Source) -> Settings:
     policy = source.policy or preset(options.preset or _PRESET)
     if options.policy:
         policy = read_policy(options.policy, policy)
-    valley = None if options.valley is None else _valley(options)
+    valley = _valley(options)
     span_ms = None if options.hours is None else round(3_600_000 * options.hours)
     return Settings(
         policy=policy,
@@ -95,9 +114,10 @@ def _settings(options: argparse.Namespace, source: Source) -> Settings:
     )
 
 
-def _valley(options: argparse.Namespace) -> Valley:
+def _valley(options: argparse.Namespace) -> Valley | None:
     try:
-        return Valley.parse(options.valley, options.time_zone)
+        zone = zone_of(options.time_zone)
+        return None if options.valley is None else Valley.parse(options.valley, zone.key)
     except ValueError as error:
         raise ValueError(f"--valley, --time-zone: {error}") from error
 

@@ -33,12 +33,9 @@ class Valley:
             start, end = time.fromisoformat(first.strip()), time.fromisoformat(last.strip())
         except ValueError:
             start = end = time()
-        if not dash or start == end or {start.second, end.second} != {0} or start.tzinfo or end.tzinfo:
+        if not dash or start == end or not (_is_minute(start) and _is_minute(end)):
             raise ValueError(f"{text!r} is no window; write it like 22:00-08:00")
-        try:
-            return cls(start, end, ZoneInfo(zone))
-        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-            raise ValueError(f"{zone!r} is no time zone; write it like Europe/Berlin") from error
+        return cls(start, end, zone_of(zone))
 
     def is_open(self, at_ms: int) -> bool:
         """Whether the window is open at this instant."""
@@ -56,3 +53,15 @@ class Valley:
 
     def _local(self, at_ms: int) -> datetime:
         return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(self.zone)
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The time zone of this name; ValueError says what is wrong."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"{name!r} is no time zone; write it like Europe/Berlin") from error
+
+
+def _is_minute(edge: time) -> bool:
+    return edge.second == edge.microsecond == 0 and edge.tzinfo is None

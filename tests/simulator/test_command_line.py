@@ -14,6 +14,7 @@ import pytest
 from bench import bad_day, openb, openb_check
 from bench.data import data_file
 from bench.openb_lists import arrivals, arrived_at, load
+from scheduling.simulator import __main__ as simulator
 from scheduling.simulator.__main__ import main
 from tests.simulator.checking import check
 from tests.simulator.test_readers import NODES, PHILLY, PODS, a_history, past_job, write
@@ -72,6 +73,8 @@ def test_a_history_keeps_its_policy_but_for_the_weights_and_shows_its_real_waits
         (["some.csv"], "reads no file"),
         (["--valley", "ten-eight"], "write it like 22:00-08:00"),
         (["--valley", "22:00-08:00", "--time-zone", "Nowhere"], "no time zone"),
+        (["--valley", "22:00:00.5-08:00"], "write it like 22:00-08:00"),
+        (["--time-zone", "Nowhere/X"], "no time zone"),
         (["--policy", "absent.yaml"], "absent.yaml: cannot be read"),
         (["--policy", "absent.yaml", "--preset", "packing"], "--policy brings weights of its own"),
         (["--cluster", "8"], "--cluster"),
@@ -87,6 +90,43 @@ def test_a_wrong_call_says_what_is_wrong(arguments, problem, capsys):
         main(arguments)
     assert caught.value.code == 2
     assert problem in capsys.readouterr().err
+
+
+def test_the_log_does_not_overwrite_what_is_read(tmp_path, capsys):
+    past = a_history(tmp_path, past_job(1, duration_ms=60_000))
+    text = past.read_text()
+    link = tmp_path / "link.jsonl"
+    link.hardlink_to(past)
+    for log in (past, link):
+        with pytest.raises(SystemExit) as caught:
+            main(["--trace", "history", str(past), "--events", str(log)])
+        assert caught.value.code == 2 and "--events" in capsys.readouterr().err
+    assert past.read_text() == text
+
+
+def redirected(options: str) -> subprocess.CompletedProcess[str]:
+    command = f"'{sys.executable}' -m scheduling.simulator {options}"
+    return subprocess.run(
+        ["bash", "-c", command], cwd=CLONE, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_output_that_nobody_takes_is_told_in_one_line_or_not_at_all():
+    full = redirected("--jobs 3 > /dev/full")
+    assert (full.returncode, full.stderr.count("\n")) == (1, 1) and "standard output: No space" in full.stderr
+    closed = redirected("--jobs 3 >&-")
+    assert (closed.returncode, closed.stderr.count("\n")) == (1, 1)
+    gone = redirected("--jobs 3 | true; exit ${PIPESTATUS[0]}")
+    assert (gone.returncode, gone.stderr) == (1, "")
+
+
+def test_an_interrupted_run_ends_without_a_trace_of_calls(monkeypatch, capsys):
+    def interrupted(*_given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(simulator, "_run", interrupted)
+    assert main(["--jobs", "3"]) == 130
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_simulator_needs_no_django():

@@ -50,7 +50,9 @@ def test_an_hour_that_comes_twice_is_open_twice():
     assert changes == [ms(f"2026-10-25T{clock}") for clock in ("00:00", "00:30", "01:00", "01:30")]
 
 
-@pytest.mark.parametrize("text", ["22-", "22:00", "25:00-08:00", "22:00-22:00", "", "22:00:01-08:00"])
+@pytest.mark.parametrize(
+    "text", ["22-", "22:00", "25:00-08:00", "22:00-22:00", "", "22:00:01-08:00", "22:00:00.5-08:00"]
+)
 def test_a_bad_window_says_how_to_write_it(text):
     with pytest.raises(ValueError, match="write it like 22:00-08:00"):
         Valley.parse(text, "UTC")
