@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from scheduling.simulator.cluster import Cluster, Hardware
-from scheduling.simulator.failures import FailureModel, check_number
+from scheduling.simulator.failures import FailureModel, TooManyFailures, check_number
 from scheduling.simulator.jobs import SimJob
 from scheduling.simulator.log import Event, line_of
 from scheduling.simulator.policy import PRESETS, preset, read_policy
@@ -51,6 +51,8 @@ def _work(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             run = _run(options, source, settings, files)
     except OSError as error:
         parser.exit(2, f"{parser.prog}: {options.events}: {error.strerror or error}\n")
+    except TooManyFailures as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
     report = report_of(run, trace=options.trace, real_waits_ms=source.real_waits_ms())
     text = json.dumps(report, allow_nan=False) + "\n" if options.json else tables(report)
     return print_whole(text, program=parser.prog)
@@ -126,7 +128,7 @@ def _failures(options: argparse.Namespace, source: Source, span_ms: int | None) 
     if options.mtbf_h is None:
         return None
     model = FailureModel(options.mtbf_h, options.repair_h)
-    longest_ms = source.span_ms()
+    longest_ms = source.span_ms(deferring=options.valley is not None)
     check_number(
         model, nodes=len(source.nodes), span_ms=longest_ms if span_ms is None else min(longest_ms, span_ms)
     )

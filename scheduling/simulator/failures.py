@@ -33,15 +33,28 @@ def check_number(model: FailureModel, *, nodes: int, span_ms: int) -> None:
         )
 
 
+class TooManyFailures(ValueError):
+    """A run that took much longer than was to be expected."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"--mtbf-h: nodes failed more than {MOST_FAILURES} times; give more, or stop sooner with --hours"
+        )
+
+
 class Failures:
     """Draws; each node has a stream of its own, so a failure of one never moves those of others."""
 
     def __init__(self, model: FailureModel, nodes: Sequence[int], *, seed: int) -> None:
         self._model = model
         self._dice = {node: np.random.default_rng([seed, node]) for node in nodes}
+        self._drawn = 0
 
     def next_failure_ms(self, node: int) -> int:
-        """From being ready to the next failure."""
+        """From being ready to the next failure; TooManyFailures beyond the bound."""
+        self._drawn += 1
+        if self._drawn > MOST_FAILURES + len(self._dice):
+            raise TooManyFailures
         return self._draw(node, self._model.mtbf_h)
 
     def repair_ms(self, node: int) -> int:

@@ -41,16 +41,25 @@ class Source:
         """When the first job was submitted."""
         return self.jobs[0].submitted_ms if self.jobs else 0
 
-    def span_ms(self) -> int:
-        """About how long a run takes at most: the arrivals, the longest job, and all work on the whole cluster."""
+    def span_ms(self, *, deferring: bool) -> int:
+        """About how long a run takes at most: the arrivals (`deferring`: and the latest starts), the longest job, and
+        all work on the whole cluster.
+        """
         if not self.jobs:
             return 0
         milli = max(1, WHOLE_MILLI * sum(len(node.devices) for node in self.nodes))
         cores = max(1, sum(len(node.cpus) for node in self.nodes))
         on_devices = sum(job.duration_ms * job.milli for job in self.jobs) // milli
         on_cores = sum(job.duration_ms * job.replicas * job.request.cores for job in self.jobs) // cores
-        arriving = self.jobs[-1].submitted_ms - self.jobs[0].submitted_ms
-        return arriving + max(job.duration_ms for job in self.jobs) + max(on_devices, on_cores)
+        last_ms = self.jobs[-1].submitted_ms
+        if deferring:
+            last_ms = max(last_ms, *(job.latest_start_ms or 0 for job in self.jobs if job.deferrable), 0)
+        return (
+            last_ms
+            - self.jobs[0].submitted_ms
+            + max(job.duration_ms for job in self.jobs)
+            + max(on_devices, on_cores)
+        )
 
 
 def expected_of(jobs: Sequence[SimJob]) -> tuple[ExpectedShape, ...]:

@@ -15,6 +15,7 @@ from bench import bad_day, openb, openb_check
 from bench.data import data_file
 from bench.openb_lists import arrivals, arrived_at, load
 from scheduling.simulator import __main__ as simulator
+from scheduling.simulator import failures
 from scheduling.simulator.__main__ import main
 from tests.simulator.checking import check
 from tests.simulator.test_readers import NODES, PHILLY, PODS, a_history, past_job, write
@@ -102,6 +103,25 @@ def test_the_log_does_not_overwrite_what_is_read(tmp_path, capsys):
             main(["--trace", "history", str(past), "--events", str(log)])
         assert caught.value.code == 2 and "--events" in capsys.readouterr().err
     assert past.read_text() == text
+
+
+LATE = {"duration_ms": 3_600_000, "deferrable": True, "latest_start_ms": 7_258_118_300_000}
+
+
+def test_a_latest_start_far_away_is_counted_on_where_nodes_fail(tmp_path, capsys):
+    past = a_history(tmp_path, past_job(1, **LATE))
+    options = ["--trace", "history", str(past), "--mtbf-h", "0.001", "--repair-h", "0.001"]
+    with pytest.raises(SystemExit):
+        main([*options, "--valley", "22:00-08:00"])
+    assert "--mtbf-h: 0.001 h make" in capsys.readouterr().err
+
+
+def test_a_run_that_took_longer_than_expected_has_an_end(monkeypatch, capsys):
+    monkeypatch.setattr(failures, "MOST_FAILURES", 20)
+    monkeypatch.setattr(simulator, "check_number", lambda *given, **named: None)
+    with pytest.raises(SystemExit) as caught:
+        main(["--jobs", "20", "--mtbf-h", "0.01", "--repair-h", "0.01"])
+    assert caught.value.code == 2 and "failed more than 20 times" in capsys.readouterr().err
 
 
 def redirected(options: str) -> subprocess.CompletedProcess[str]:
