@@ -6,10 +6,10 @@ import argparse
 import importlib
 import json
 import sys
-from pathlib import Path
 
 from bench import plots
 from bench.machine import describe
+from scheduling.simulator.printing import print_whole
 
 BENCHMARKS = {
     "startup": "bench.startup",
@@ -36,7 +36,7 @@ def main() -> None:
         command.add_argument("--json", action="store_true", help="JSON on one line")
         if hasattr(benchmark, "panels"):
             command.add_argument(
-                "--plot", type=Path, help="write a plot here (.svg), and its values beside (.csv)"
+                "--plot", type=plots.svg_path, help="write a plot here (.svg), and its values beside (.csv)"
             )
             command.set_defaults(panels=benchmark.panels)
         benchmark.add_options(command)
@@ -49,9 +49,12 @@ def main() -> None:
     curves = figures.pop("curves", {})
     if getattr(options, "plot", None):
         plots.write(options.plot, options.name, options.panels(figures, curves))
-    json.dump(figures, sys.stdout, indent=None if options.json else 2)
-    print()
+    text = json.dumps(figures, indent=None if options.json else 2) + "\n"
+    sys.exit(print_whole(text, program=parser.prog))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -51,6 +51,17 @@ def at_least(least: int) -> Callable[[str], int]:
     return read
 
 
+def between(least: int, most: int) -> Callable[[str], int]:
+    """The same for a whole number of this range."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+            raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
 def show_progress(done: int, total: int, what: str) -> None:
     """One line on stderr, rewritten; ended when all is done."""
     if not sys.stderr.isatty() and done < total:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.data import add_data_option, at_least, show_progress
+from bench.data import add_data_option, at_least, between, show_progress
 from bench.openb_check import check
 from bench.openb_lists import Lists, arrivals, arrived_at, load
 from bench.plots import Mark, Panel, Series
@@ -22,7 +22,7 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import ExpectedShape, PendingJob, Request
 from scheduling.simulator.policy import PRESETS, TRAINING, preset, without_precheck
 from scheduling.simulator.traces.errors import TraceError
-from scheduling.simulator.traces.openb import node_infos, request_of
+from scheduling.simulator.traces.openb import CORE_MILLI, node_infos, request_of
 
 Curve = list[tuple[float, float]]
 COLUMNS = ("seed", "order", "pod", "node", "devices", "milli")
@@ -61,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=seeds_of, default=range(42, 52), help="A-B or one number (default 42-51)"
     )
     parser.add_argument(
-        "--load", type=percent_of, default=130, help="arrived load, %% of capacity (default 130)"
+        "--load", type=between(1, 1000), default=130, help="arrived load, %% of capacity (default 130)"
     )
     parser.add_argument("--out", type=Path, help="write every pod's fate here (CSV)")
     parser.add_argument(
@@ -75,18 +75,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--cpu-unit",
-        type=at_least(10),
+        type=between(10, CORE_MILLI),
         default=CPU_UNIT_MILLI,
-        help="CPU-milli per logical CPU (default 100)",
+        help=f"CPU-milli per logical CPU, 10 to {CORE_MILLI} (default 100)",
     )
     add_data_option(parser)
 
 
 def seeds_of(text: str) -> range:
     """`42-51` or `42`."""
-    first, _, last = text.partition("-")
+    first, dash, last = text.partition("-")
     try:
-        found = range(int(first), int(last or first) + 1)
+        found = range(int(first), int(last if dash else first) + 1)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not A-B with whole numbers") from error
     if not found:
@@ -94,15 +94,11 @@ def seeds_of(text: str) -> range:
     return found
 
 
-def percent_of(text: str) -> int:
-    """A load of 1 to 1000 %."""
-    if not text.isdigit() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not between 1 and 1000")
-    return int(text)
-
-
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Allocated device-milli in % of capacity at 100 % and at the full arrived load, per seed and as mean."""
+    out, pods = options.out, Path(options.pods)
+    if out and out.exists() and pods.is_file() and out.samefile(pods):
+        raise SystemExit(f"--out: {out} is the list that is read; name another file")
     try:
         lists = load(options.pods, options.data)
     except TraceError as error:

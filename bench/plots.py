@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,6 +66,19 @@ class Panel:
     series: Sequence[Series]
     x_scale: Scale = Scale.LINEAR
     y_scale: Scale = Scale.LINEAR
+
+
+def svg_path(text: str) -> Path:
+    """A type for options: where a plot can be written."""
+    path = Path(text)
+    if path.suffix != ".svg":
+        raise argparse.ArgumentTypeError(f"{text}: plots are SVG; name a file that ends in .svg")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{path.parent}: is no folder")
+    for file in (path, path.with_suffix(".csv")):
+        if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise argparse.ArgumentTypeError(f"{file}: cannot be written")
+    return path
 
 
 def write(path: Path, title: str, panels: Sequence[Panel]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench import bad_day, openb, openb_check
+from bench.__main__ import main as bench_main
 from bench.data import data_file
 from bench.openb_lists import arrivals, arrived_at, load
 from scheduling.simulator import __main__ as simulator
@@ -223,10 +224,36 @@ def test_without_the_data_the_bench_says_where_to_get_it(tmp_path, monkeypatch):
     assert data_file(tmp_path, "traces", "openb-2023", "x.csv") == tmp_path / "x.csv"
 
 
-@pytest.mark.parametrize("text", ["", "a-b", "5-4", "1-2-3"])
+@pytest.mark.parametrize("text", ["", "a-b", "5-4", "1-2-3", "1-", "-1", "-"])
 def test_bad_seeds_are_refused(text):
     with pytest.raises(Exception, match=r"seed|A-B"):
         openb.seeds_of(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--plot", "plot.png"], "name a file that ends in .svg"),
+        (["--plot", "nowhere/plot.svg"], "nowhere: is no folder"),
+        (["--cpu-unit", "1001"], "no whole number from 10 to 1000"),
+        (["--cpu-unit", "9" * 5000], "no whole number from 10 to 1000"),
+        (["--seeds", "1-"], "is not A-B"),
+        (["--load", "1001"], "no whole number from 1 to 1000"),
+    ],
+)
+def test_a_wrong_call_of_a_bench_is_refused_before_it_runs(options, problem, monkeypatch, capsys):
+    monkeypatch.setattr(openb, "run", lambda options: pytest.fail("ran"))
+    monkeypatch.setattr(sys, "argv", ["bench", "openb", *options])
+    with pytest.raises(SystemExit) as caught:
+        bench_main()
+    assert caught.value.code == 2 and problem in capsys.readouterr().err
+
+
+def test_the_bench_does_not_overwrite_the_list_it_reads(tmp_path):
+    own = write(tmp_path, PODS)
+    with pytest.raises(SystemExit, match=r"--out: .* is the list that is read"):
+        openb.run(Namespace(pods=str(own), out=own, data=None))
+    assert own.read_text() == PODS
 
 
 def test_the_bench_command_prints_one_json_object():
