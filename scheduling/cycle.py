@@ -22,14 +22,14 @@ from scheduling.engine.fairshare import Whole
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.quota import capacity_of
 from scheduling.engine.session import PlanningSession
-from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Refusal, Running
-from scheduling.estimates import expected_runs
+from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Refusal
 from scheduling.evacuation import move_off_failed_devices
 from scheduling.expected import expected_jobs
 from scheduling.fairshare import count_usage
 from scheduling.holdings import Holdings
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
+from scheduling.outlook import is_above_some, look_ahead
 from scheduling.pauses import cluster_is_paused
 from scheduling.policy_bridge import current_policy
 from scheduling.promises import load_promises, store_promises
@@ -244,7 +244,7 @@ class _Batches:
     def _take_over(self, policy: EnginePolicy, batch: list[PendingJob], made: Plan) -> None:
         """Have the victims leave of jobs that found no place and may take that of others."""
         wanting = {refusal.job for refusal in made.refused if refusal.cap is None}
-        above = [job for job in batch if job.job in wanting and _is_above_some(job, policy)]
+        above = [job for job in batch if job.job in wanting and is_above_some(job, policy)]
         if not above:
             return
         found = self._plan(replace(self.holdings.within(policy), preempts=True), above[:BATCH])
@@ -257,14 +257,12 @@ class _Batches:
 
     def _plan(self, policy: EnginePolicy, batch: list[PendingJob]) -> Recording:
         now_ms = clock.now_ms()
-        running: tuple[Running, ...] = ()
-        if policy.preempts or self.promised or any(_is_patient(job, policy, now_ms) for job in batch):
-            runs = expected_runs([job.job for job in batch])
-            batch = [replace(job, runs_ms=runs[job.job].runs_ms) if job.job in runs else job for job in batch]
-            running = self.worker.running.load()
+        jobs, running = look_ahead(
+            batch, policy, now_ms=now_ms, promised=self.promised, running=self.worker.running
+        )
         call = Recording(
             nodes=(),
-            jobs=tuple(batch),
+            jobs=jobs,
             policy=policy,
             now_ms=now_ms,
             seed=self.context.lease.token,
@@ -322,23 +320,6 @@ def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: T
         if len(batch) == BATCH:
             break
     return batch
-
-
-def _is_above_some(job: PendingJob, policy: EnginePolicy) -> bool:
-    """Whether another queue holds something that might yield to this job."""
-    mine = next((queue for queue in policy.queues if queue.queue == job.queue), None)
-    return mine is not None and any(
-        one.preemptable
-        and one.queue != mine.queue
-        and (one.priority < mine.priority or one.borrow)
-        and one.devices_booked_milli + one.cores_booked_milli > 0
-        for one in policy.queues
-    )
-
-
-def _is_patient(job: PendingJob, policy: EnginePolicy, now_ms: int) -> bool:
-    after_ms = policy.reserve_after_ms
-    return after_ms is not None and now_ms - job.submitted_at_ms >= after_ms
 
 
 def _decided(call: Recording, context: Applying, worker: Worker) -> Recording:

@@ -20,6 +20,7 @@ LARGEST_WEIGHT = 1000
 # The policy refuses a document in which fragments weigh nothing.
 LEAST_FRAGMENTATION_PPM = 10_000
 PPM, PPM_PER_PERCENT = 1_000_000, 10_000
+MS_PER_S = 1000
 LARGEST_ID = 2**53
 
 
@@ -117,6 +118,7 @@ def _add_job(fields: Fields, known: Known) -> Edit | None:
         count=count or 1,
         team=0 if spec.team is None else known.teams[spec.team],
         owner=known.owner,
+        runs_ms=None if spec.time_limit_s is None else MS_PER_S * spec.time_limit_s,
     )
 
 

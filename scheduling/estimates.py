@@ -123,6 +123,12 @@ def expected_runs(jobs: Sequence[int]) -> Mapping[int, ExpectedRun]:
     return {pk: _run(pk, limit_s, usual.get(kind)) for pk, kind, limit_s in rows}
 
 
+def expected_run_ms(kind: Kind, limit_s: int | None) -> int | None:
+    """How long a job of this kind should run that is not stored; one query, none with a time limit."""
+    usual = usual_run_times({kind}) if limit_s is None else {}
+    return _run(0, limit_s, usual.get(kind)).runs_ms
+
+
 def _run(job: int, limit_s: int | None, usually: timedelta | None) -> ExpectedRun:
     if limit_s is not None:
         return ExpectedRun(job, Basis.TIME_LIMIT, 1000 * limit_s)

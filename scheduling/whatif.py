@@ -20,6 +20,8 @@ from scheduling.engine.types import (
     PendingJob,
     Plan,
     Request,
+    Reservation,
+    Running,
     Term,
 )
 
@@ -32,7 +34,7 @@ DRAINED = "draining"
 
 @dataclass(frozen=True)
 class Situation:
-    """What a plan is made from. Jobs of the queues in `stopped` are not served."""
+    """What a plan is made from. Jobs of the queues in `stopped` are not served; `reservations` were promised before."""
 
     nodes: tuple[NodeInfo, ...]
     jobs: tuple[PendingJob, ...]
@@ -41,11 +43,15 @@ class Situation:
     seed: int
     expected: tuple[ExpectedShape, ...] = ()
     stopped: frozenset[int] = frozenset()
+    running: tuple[Running, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
 
 
 @dataclass(frozen=True)
 class AddJobs:
-    """So many jobs like this one, the last to come; of no team (0) they are held back by the caps of queues alone."""
+    """So many jobs like this one, the last to come; of no team (0) they are held back by the caps of queues alone.
+    `runs_ms`: how long each should run, None when nobody knows.
+    """
 
     name: str
     queue: int
@@ -54,6 +60,7 @@ class AddJobs:
     count: int = 1
     team: int = 0
     owner: int = 0
+    runs_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -120,15 +127,18 @@ def edited(before: Situation, edits: Sequence[Edit]) -> Situation:
     return after
 
 
-def made_plan(situation: Situation) -> Plan:
-    """What would be decided."""
+def made_plan(situation: Situation, *, state: ClusterState | None = None, limit: int | None = None) -> Plan:
+    """What would be decided, of the first jobs if there is a limit; `state` is that of the nodes, if it is at hand."""
     return plan(
-        ClusterState.build(situation.nodes),
+        ClusterState.build(situation.nodes) if state is None else state,
         [job for job in situation.jobs if job.queue not in situation.stopped],
         situation.policy,
         now_ms=situation.now_ms,
         seed=situation.seed,
         expected=situation.expected,
+        limit=limit,
+        running=situation.running,
+        reservations=situation.reservations,
     )
 
 
@@ -147,6 +157,7 @@ def _job(edit: AddJobs, job: int, now_ms: int) -> PendingJob:
         priority=edit.priority,
         submitted_at_ms=now_ms,
         request=edit.request,
+        runs_ms=edit.runs_ms,
     )
 
 

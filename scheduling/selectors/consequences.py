@@ -4,19 +4,18 @@ would start or wait. Nothing that runs is ever ended by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from controlplane.accounts.models import User
 from queues.models import Queue
 from scheduling.engine.quota import Quotas
-from scheduling.engine.types import EnginePolicy, PendingJob, Plan, QueueInfo, TeamCap
-from scheduling.expected import expected_jobs
+from scheduling.engine.types import EnginePolicy, Plan, QueueInfo, TeamCap
 from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.caps import cap_names
-from scheduling.selectors.live import Live, live_view
-from scheduling.whatif import Situation, first_in_line, made_plan
+from scheduling.selectors.live import live_view, situation_of
+from scheduling.whatif import first_in_line, made_plan
 
 Edit = Callable[[EnginePolicy], EnginePolicy]
 # A person waits for the answer: of a longer line only the first are served.
@@ -30,7 +29,8 @@ def consequences(edit: Edit, user: User) -> dict[str, Any]:
     before = live.policy.engine
     after = edit(before)
     jobs = first_in_line((job for job in live.pending if job.queue not in live.stopped), before, MOST_JOBS)
-    now, then = (_starting(_plan(live, jobs, policy)) for policy in (before, after))
+    found = situation_of(live, jobs)
+    now, then = (_starting(made_plan(replace(found, policy=policy))) for policy in (before, after))
     starts, waits = sorted(then - now), sorted(now - then)
     return {
         "considered": len(jobs),
@@ -55,11 +55,6 @@ def with_team_cap(queue: Queue, cap: TeamCap, *, gone: bool = False) -> Edit:
         return replace(info, team_caps=left if gone else (*left, cap))
 
     return lambda policy: replace(policy, queues=tuple(edited(info) for info in policy.queues))
-
-
-def _plan(live: Live, jobs: Sequence[PendingJob], policy: EnginePolicy) -> Plan:
-    nodes = tuple(live.state.infos)
-    return made_plan(Situation(nodes, tuple(jobs), policy, live.now_ms, 0, expected_jobs()))
 
 
 def _starting(plan: Plan) -> set[int]:

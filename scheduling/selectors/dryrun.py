@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from controlplane.accounts.models import User
 from queues.spec import JobSpec, encode_spec
 from scheduling.engine.ordering import in_service_order
-from scheduling.engine.plan import plan
 from scheduling.engine.types import PendingJob, Placed, Plan
-from scheduling.expected import expected_jobs
+from scheduling.estimates import expected_run_ms
 from scheduling.requests import request_of, sized
 from scheduling.selectors.explanations import EMPTY, explain_refusal, placed_view
-from scheduling.selectors.live import Live, live_view, node_names
+from scheduling.selectors.live import Live, live_view, node_names, situation_of
+from scheduling.whatif import made_plan
 from scheduling.wording import plain_sentence
 
 # Above every id that a stored job can have.
@@ -29,6 +30,7 @@ def dry_run(spec: JobSpec, user: User, *, queue: int, team: int) -> dict[str, An
     job = PendingJob(
         job=NO_JOB, attempt=1, queue=queue, team=team, owner=user.pk, priority=spec.priority,
         submitted_at_ms=live.now_ms, request=sized(request_of(spec)),
+        runs_ms=expected_run_ms((team, queue, spec.name), spec.time_limit_s),
     )  # fmt: skip
     found = _plan(live, job)
     placed = next((one for one in found.placed if one.job == NO_JOB), None)
@@ -51,17 +53,10 @@ def _plan(live: Live, job: PendingJob) -> Plan:
     """The plan as far as the job: what is served later cannot change what becomes of it."""
     order = in_service_order([*live.pending, job], live.policy.engine)
     place = order.index(job)
-    ahead = order[: min(place, MOST_AHEAD)]
-    jobs = [*ahead, *order[place:]]
-    return plan(
-        live.state,
-        jobs,
-        live.policy.engine,
-        now_ms=live.now_ms,
-        seed=0,
-        expected=expected_jobs(),
-        limit=len(ahead) + 1,
-    )
+    considered = [*order[: min(place, MOST_AHEAD)], job]
+    found = situation_of(live, considered)
+    found = replace(found, jobs=(*found.jobs, *order[place + 1 :]))
+    return made_plan(found, state=live.state, limit=len(considered))
 
 
 def _placement(placed: Placed) -> dict[str, Any]:

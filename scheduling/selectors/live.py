@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from controlplane.base import clock
@@ -10,9 +10,14 @@ from inventory.models import Node
 from scheduling.cycle import Worker
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import PendingJob
+from scheduling.expected import expected_jobs
+from scheduling.outlook import look_ahead
 from scheduling.pauses import Stop, stopped_queues
 from scheduling.policy_bridge import CyclePolicy, current_policy
+from scheduling.promises import load_promises
 from scheduling.requests import load_pending
+from scheduling.running import RunningCache
+from scheduling.whatif import Situation
 
 _SERVER = Worker()
 
@@ -37,6 +42,25 @@ def live_view(*, pending: bool = True) -> Live:
     jobs = tuple(job for job, _shape in load_pending(_SERVER.requests)) if pending else ()
     state = _SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=policy.refresh_ms)
     return Live(state, policy, jobs, now_ms, stopped_queues() if pending else {})
+
+
+def situation_of(live: Live, jobs: Sequence[PendingJob]) -> Situation:
+    """What the next cycle would decide about these jobs from, with what was promised before. Two queries, and those of
+    `look_ahead`.
+    """
+    policy, promised = live.policy.engine, load_promises()
+    served, running = look_ahead(jobs, policy, now_ms=live.now_ms, promised=promised, running=RunningCache())
+    return Situation(
+        nodes=tuple(live.state.infos),
+        jobs=served,
+        policy=policy,
+        now_ms=live.now_ms,
+        seed=0,
+        expected=expected_jobs(),
+        stopped=frozenset(live.stopped),
+        running=running,
+        reservations=promised,
+    )
 
 
 def node_names(ids: Iterable[int]) -> dict[int, str]:

@@ -21,10 +21,10 @@ from scheduling.edits import EditFaults, Known, read_edits
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import PendingJob, Placed, Plan, ReasonCode, Refusal
-from scheduling.expected import expected_jobs
+from scheduling.estimates import expected_run_ms
 from scheduling.pauses import Stop
 from scheduling.requests import count_pending
-from scheduling.selectors.live import live_view
+from scheduling.selectors.live import live_view, situation_of
 from scheduling.selectors.shares import capacity_of
 from scheduling.selectors.starts import NO_START, starts
 from scheduling.whatif import AddJobs, ChangeQuota, Edit, Situation, edited, first_in_line, made_plan
@@ -50,9 +50,12 @@ class _Made:
 
 @dataclass(frozen=True)
 class _Start:
-    """What a what-if begins with; `stopped` names the pauses, and the `held` jobs of those queues are only counted."""
+    """What a what-if begins with, of so many jobs that wait; `stopped` names the pauses, and the `held` jobs of those
+    queues are only counted.
+    """
 
     situation: Situation
+    waiting: int
     stopped: Mapping[int, Stop]
     held: Mapping[int, int]
     is_recorded: bool = False
@@ -62,15 +65,15 @@ def what_if(recording: int | None, raw_edits: object, user: User) -> dict[str, A
     """Both outcomes side by side. EditFaults for edits and recordings that are not there."""
     start = _start(recording)
     found = start.situation
-    edits = read_edits(raw_edits, _known(found, user))
+    edits = [_with_run(edit) for edit in read_edits(raw_edits, _known(found, user))]
     added = Counter({queue.queue: 0 for queue in found.policy.queues})
     for edit in edits:
         added.update({edit.queue: edit.count} if isinstance(edit, AddJobs) else {})
-    waiting, more = len(found.jobs), sum(added[queue] for queue in added if queue not in start.stopped)
+    more = sum(added[queue] for queue in added if queue not in start.stopped)
     before = replace(found, jobs=first_in_line(found.jobs, found.policy, MOST_JOBS - added.total()))
-    now = _make(before, waiting, start.held)
+    now = _make(before, start.waiting, start.held)
     held = {queue: start.held.get(queue, 0) + added[queue] for queue in start.stopped}
-    then = _make(edited(before, edits), waiting + more, held)
+    then = _make(edited(before, edits), start.waiting + more, held)
     different = _different(now, then, start.stopped)
     return {
         "at": clock.from_ms(found.now_ms),
@@ -83,6 +86,13 @@ def what_if(recording: int | None, raw_edits: object, user: User) -> dict[str, A
         ),
         "changes_total": len(different),
     }
+
+
+def _with_run(edit: Edit) -> Edit:
+    """Jobs without a time limit run as long as such jobs usually do."""
+    if not isinstance(edit, AddJobs) or edit.runs_ms is not None:
+        return edit
+    return replace(edit, runs_ms=expected_run_ms((edit.team, edit.queue, edit.name), None))
 
 
 def _notes(edits: Sequence[Edit], start: _Start) -> list[dict[str, Any]]:
@@ -104,13 +114,13 @@ def _start(recording: int | None) -> _Start:
     it.
     """
     if recording is not None:
-        return _Start(_recorded(recording), {}, {}, is_recorded=True)
+        found = _recorded(recording)
+        return _Start(found, len(found.jobs), {}, {}, is_recorded=True)
     live = live_view()
     stopped = frozenset(live.stopped)
     jobs = tuple(job for job in live.pending if job.queue not in stopped)
-    nodes, policy = tuple(live.state.infos), live.policy.engine
-    situation = Situation(nodes, jobs, policy, live.now_ms, 0, expected_jobs(), stopped)
-    return _Start(situation, live.stopped, count_pending(stopped))
+    served = first_in_line(jobs, live.policy.engine, MOST_JOBS)
+    return _Start(situation_of(live, served), len(jobs), live.stopped, count_pending(stopped))
 
 
 def _recorded(recording: int) -> Situation:
@@ -120,7 +130,16 @@ def _recorded(recording: int) -> Situation:
         raise EditFaults([FieldError("recording", "no-such-recording")]) from None
     except recordings.UnreadableRecording as error:
         raise EditFaults([FieldError("recording", error.why, error.params)]) from None
-    return Situation(call.nodes, call.jobs, call.policy, call.now_ms, call.seed, call.expected)
+    return Situation(
+        nodes=call.nodes,
+        jobs=call.jobs,
+        policy=call.policy,
+        now_ms=call.now_ms,
+        seed=call.seed,
+        expected=call.expected,
+        running=call.running,
+        reservations=call.reservations,
+    )
 
 
 def _known(situation: Situation, user: User) -> Known:

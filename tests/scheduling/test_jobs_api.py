@@ -172,8 +172,8 @@ def test_a_dry_run_serves_only_who_comes_first(api, user, monkeypatch):
     for queue in ("inference", "training", "offline", "offline"):
         make.make_job(user, queue=queue)
     looked = []
-    real = dryrun.plan
-    monkeypatch.setattr(dryrun, "plan", lambda *a, **k: looked.append(real(*a, **k)) or looked[-1])
+    real = dryrun.made_plan
+    monkeypatch.setattr(dryrun, "made_plan", lambda *a, **k: looked.append(real(*a, **k)) or looked[-1])
     found = api.post("/api/v1/jobs/submit?dry_run=1", make.body(), format="json").json()
     assert found["placement"]["node"] == node.pk and looked[0].considered == 3
     monkeypatch.setattr(dryrun, "MOST_AHEAD", 1)
