@@ -165,6 +165,8 @@ def _show_dry_run(spec: JSON, *, as_json: bool) -> None:
         refusal = answer["refusal"]
         print(say("would-wait", text=escape_controls(refusal["sentence"]["text"])))
         show_refusal(refusal)
+    if not as_json and (array := answer.get("array")):
+        print(escape_controls(array["sentence"]["text"]))
 
 
 def _follow(job: int, *, with_log: bool, timeout_s: float | None) -> int:

@@ -47,6 +47,11 @@ class ArraySpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     tasks: int
     at_once: int | None = None
 
+    @property
+    def under_way(self) -> int:
+        """How many may be at once."""
+        return min(self.tasks, self.at_once or self.tasks)
+
 
 def read_conditions(top: Fields) -> dict[str, Any]:
     """The members of JobSpec that this module knows, as far as they are given."""

@@ -212,6 +212,10 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     ),
     "planned-paused": _("The cluster is paused: no job is placed in either plan."),
     "planned-queues-paused": _("These queues are paused, and none of their jobs are placed: %(queues)s."),
+    "array-starts": _("Of the %(tasks)s tasks of this array %(starting)s start now."),
+    "array-starts-of-first": _(
+        "Of the first %(considered)s of the %(tasks)s tasks of this array %(starting)s start now."
+    ),
     "placed": _("Placed on %(node)s, the best of %(candidates)s nodes that could take it."),
     "placed-only": _("Placed on %(node)s, the only node that could take it."),
     "start-no-known-end": _("When it could start is unknown: no known end of a running job would let it."),

@@ -113,8 +113,7 @@ class SubmitView(APIView):
     def post(self, request: Request) -> Response:
         submission = Submission(signed_in(request), request.data, request.headers.get("Idempotency-Key"))
         if _wants_dry_run(request):
-            accepted = accept(submission)
-            found = dry_run(accepted.spec, signed_in(request), queue=accepted.queue.pk, team=accepted.team.pk)
+            found = dry_run(accept(submission), signed_in(request))
             return Response(DryRunSerializer(found).data)
         job = submit(submission).job
         return Response(

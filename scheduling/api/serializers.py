@@ -360,11 +360,25 @@ class DryPlacementSerializer(CandidateSerializer):
     tie = SentenceSerializer(allow_null=True)
 
 
+class DryArraySerializer(serializers.Serializer):
+    """How many tasks of an array would start now; `considered` of them were looked at: as many as may be under way at
+    once, at most 1000.
+    """
+
+    tasks = serializers.IntegerField()
+    considered = serializers.IntegerField()
+    starting = serializers.IntegerField()
+    sentence = SentenceSerializer()
+
+
 class DryRunSerializer(serializers.Serializer):
-    """What a submission would lead to now."""
+    """What a submission would lead to now: of a job, or of the first task of an array. A refusal with status `held`:
+    it would not wait for a place yet.
+    """
 
     placement = DryPlacementSerializer(allow_null=True)
     refusal = ExplainSerializer(allow_null=True)
+    array = DryArraySerializer(allow_null=True)
     spec = JobSpecSerializer()
 
 

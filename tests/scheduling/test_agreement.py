@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from scheduling.engine.types import EnginePolicy
 from scheduling.models import Hold, Promise, Recording, ShapeReason
 from scheduling.pauses import pause_cluster, pause_part
 from scheduling.selectors.consequences import consequences
+from scheduling.selectors.explanations import explain_job
 from tests.scheduling import factories as make
 from tests.scheduling.test_preemption import answer, stopped, urgent, victim
 from tests.scheduling.test_reservations import statuses, waiting
@@ -198,3 +199,80 @@ def test_a_job_without_a_limit_is_taken_to_run_as_such_jobs_did(user, operator, 
     edit = {"kind": "add-job", "spec": make.body(team="vision", **spec)}
     assert what_if(operator, edit)["changes"][0]["after"] is not None
     assert truth(make.make_job(user, **spec)) is None
+
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+NIGHT = datetime(2026, 5, 4, 23, tzinfo=UTC)
+
+
+def held(user: User, spec: dict[str, Any]) -> str | None:
+    """What a dry run says that holds the job, after which it is submitted and a cycle agrees; None: it starts."""
+    make.run_cycle()
+    found = dry(user, spec)
+    job = make.make_job(user, **spec)
+    make.run_cycle()
+    code = found["refusal"] and found["refusal"]["sentence"]["code"]
+    if code is None:
+        assert statuses(job) == [JobStatus.STARTING] and found["placement"] is not None
+        return None
+    assert (found["placement"], found["refusal"]["status"], statuses(job)) == (None, "held", ["held"])
+    seen = explain_job(Job.objects.get(pk=job.pk), user)["sentence"]
+    assert (code, found["refusal"]["sentence"]["text"]) == (seen["code"], seen["text"])
+    return str(code)
+
+
+@pytest.mark.parametrize(
+    ("now", "spec", "code"),
+    [
+        (NOON, {"on_hold": True}, "held-person"),
+        (NOON, {"deferrable": True}, "held-window"),
+        (NIGHT, {"deferrable": True}, None),
+        (NOON, {"deferrable": True, "latest_finish": "2026-05-04T13:00:00Z", "time_limit_s": 3600}, None),
+        (NOON, {"on_hold": True, "deferrable": True, "array": {"tasks": 3}}, "held-person"),
+    ],
+)
+def test_a_gate_is_told_before_a_place(user, node, monkeypatch, now, spec, code):
+    monkeypatch.setattr(clock, "now", lambda: now)
+    assert held(user, spec) == code
+
+
+def test_a_gate_is_told_before_a_pause(user, node):
+    pause_cluster("op", reason="")
+    assert dry(user, {"on_hold": True})["refusal"]["sentence"]["code"] == "held-person"
+
+
+@pytest.mark.parametrize("ends", ["ok", "any"])
+def test_a_dependency_is_told_until_it_is_met(user, node, ends):
+    first, second = (make.make_job(user, on_hold=True) for _ in range(2))
+    after = {"after": [{"job": job.pk, "ends": ends} for job in (second, first)]}
+    assert dry(user, after)["refusal"]["sentence"]["params"] == {"job": first.pk, "ends": ends, "more": 1}
+    assert held(user, after) == "held-dependency"
+    Job.objects.filter(pk__in=[first.pk, second.pk]).update(
+        status=JobStatus.SUCCEEDED, finished_at=clock.now(), held_for=""
+    )
+    assert held(user, after) is None
+
+
+@pytest.mark.parametrize(
+    ("array", "considered", "starting"),
+    [({"tasks": 100}, 100, 4), ({"tasks": 100, "at_once": 3}, 3, 3), ({"tasks": 2}, 2, 2)],
+)
+def test_a_dry_run_counts_the_tasks_that_start(user, node, array, considered, starting):
+    spec = {"resources": {"devices": 1}, "array": array}
+    found = dry(user, spec)
+    told = found["array"]
+    assert found["placement"]["node"] == node.pk
+    assert (told["tasks"], told["considered"], told["starting"]) == (array["tasks"], considered, starting)
+    assert told["sentence"]["text"] == f"Of the {array['tasks']} tasks of this array {starting} start now."
+    make.make_job(user, **spec)
+    make.run_cycle()
+    assert Job.objects.filter(status=JobStatus.STARTING).count() == starting
+
+
+def test_of_a_long_array_the_first_tasks_are_looked_at(user, node, monkeypatch):
+    monkeypatch.setattr("scheduling.selectors.dryrun.MOST_JOBS_ADDED", 3)
+    waits = make.make_job(user, resources={"devices": 2})
+    found = dry(user, {"resources": {"devices": 1}, "array": {"tasks": 9}})["array"]
+    assert (found["considered"], found["starting"]) == (3, 2), f"job {waits.pk} is served before"
+    assert found["sentence"]["text"] == "Of the first 3 of the 9 tasks of this array 2 start now."
+    assert dry(user, {"resources": {"devices": 1}})["array"] is None

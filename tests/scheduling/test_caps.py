@@ -141,7 +141,7 @@ def test_a_team_is_kept_within_its_quota_and_a_member_within_the_share(user):
         "Devices that ada may hold for team vision in queue training: 1. Held are 1, and this job needs 1."
     )
     accepted = accept(Submission(user, make.body(resources={"devices": 1})))
-    trial = dry_run(accepted.spec, user, queue=queue.pk, team=team.pk)
+    trial = dry_run(accepted, user)
     assert trial["refusal"]["sentence"]["code"] == "member-share"
     theirs = [make.make_job(other, resources={"devices": 1}) for _ in range(3)]
     stranger = make.make_user("eve", team=make.make_team("speech"))

@@ -1954,6 +1954,16 @@ export interface components {
             /** Format: date-time */
             deadline?: string | null;
         };
+        /**
+         * @description How many tasks of an array would start now; `considered` of them were looked at: as many as may be under way at
+         *     once, at most 1000.
+         */
+        DryArray: {
+            tasks: number;
+            considered: number;
+            starting: number;
+            sentence: components["schemas"]["Sentence"];
+        };
         /** @description Where a job would go now. */
         DryPlacement: {
             node: number;
@@ -1967,10 +1977,14 @@ export interface components {
             runners_up: components["schemas"]["Candidate"][];
             tie: components["schemas"]["Sentence"] | null;
         };
-        /** @description What a submission would lead to now. */
+        /**
+         * @description What a submission would lead to now: of a job, or of the first task of an array. A refusal with status `held`:
+         *     it would not wait for a place yet.
+         */
         DryRun: {
             placement: components["schemas"]["DryPlacement"] | null;
             refusal: components["schemas"]["Explain"] | null;
+            array: components["schemas"]["DryArray"] | null;
             spec: components["schemas"]["JobSpec"];
         };
         /** @enum {string} */

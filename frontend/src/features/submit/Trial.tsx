@@ -18,10 +18,11 @@ export function Trial({ tried, old, onTake }: TrialProps) {
   if (!tried) {
     return <Panel title={t("submit.trial")} meta={t("submit.trialNote")}><p className="mut">{t("submit.trialLater")}</p></Panel>;
   }
-  const { placement, refusal } = tried.answer;
+  const { placement, refusal, array } = tried.answer;
   return (
     <div aria-live="polite" style={{ opacity: old ? 0.6 : 1 }}>
       {old ? <p className="sm sig b" style={{ marginBottom: 8 }}>{t("submit.trialOld")}</p> : null}
+      {array ? <p className="med" style={{ marginBottom: 8 }}>{typeset(array.sentence.text)}</p> : null}
       {placement ? <Goes placement={placement} /> : null}
       {refusal ? <Waits refusal={refusal} onTake={onTake} /> : null}
       {!placement && !refusal ? <p className="mut">{t("submit.trialNothing")}</p> : null}
