@@ -17,10 +17,10 @@ from client import operating, shares, watching
 from client import submission as spec_of
 from client.api import JSON, Client, as_documented
 from client.errors import ApiError, ClientError, Exit
-from client.explaining import show_explanation, show_fits, show_refusal
+from client.explaining import show_explanation, show_fits, show_trial
 from client.follow import Follower, exit_code_of, write_log
 from client.messages import say
-from client.render import MIB_PER_GIB, devices_of, escape_controls, outcome, print_json, print_table, span
+from client.render import MIB_PER_GIB, escape_controls, outcome, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 # A pipeline that waits outlives a restart of the server.
@@ -151,22 +151,8 @@ def _show_dry_run(spec: JSON, *, as_json: bool) -> None:
         answer = client.dry_run(spec)
     if as_json:
         print_json(answer)
-    elif placement := answer["placement"]:
-        where = escape_controls(placement["node_name"])
-        print(
-            say(
-                "would-start",
-                node=where,
-                cpus=span(placement["cpus"]),
-                devices=devices_of(placement["devices"]),
-            )
-        )
     else:
-        refusal = answer["refusal"]
-        print(say("would-wait", text=escape_controls(refusal["sentence"]["text"])))
-        show_refusal(refusal)
-    if not as_json and (array := answer.get("array")):
-        print(escape_controls(array["sentence"]["text"]))
+        show_trial(answer)
 
 
 def _follow(job: int, *, with_log: bool, timeout_s: float | None) -> int:

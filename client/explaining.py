@@ -20,7 +20,7 @@ from client.render import (
 # Of the jobs that an estimate waits for, as many are named.
 MOST_NAMED = 5
 # There is nothing to wait for that an estimate could be made from.
-WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-at"})
+WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-at", "takes-over"})
 
 
 @as_documented()
@@ -91,6 +91,22 @@ def show_refusal(answer: JSON) -> None:
         print(_estimate(answer["estimate"]))
 
 
+@as_documented()
+def show_trial(answer: JSON) -> None:
+    """What a submission would lead to now."""
+    if placement := answer["placement"]:
+        where, cpus = escape_controls(placement["node_name"]), span(placement["cpus"])
+        print(say("would-start", node=where, cpus=cpus, devices=devices_of(placement["devices"])))
+    else:
+        refusal = answer["refusal"]
+        print(say("would-wait", text=escape_controls(refusal["sentence"]["text"])))
+        if takeover := answer.get("takeover"):
+            print(say("would-yield", jobs=_jobs(takeover["stops"])))
+        show_refusal(refusal)
+    if array := answer.get("array"):
+        print(escape_controls(array["sentence"]["text"]))
+
+
 def _near(near: JSON) -> str:
     needed, available, unit = near["needed"], near["available"], near["unit"]
     texts = quantities(needed, available, unit=unit)
@@ -110,13 +126,11 @@ def _near(near: JSON) -> str:
 def _estimate(estimate: JSON | None) -> str:
     if estimate is None:
         return say("no-estimate")
-    after = estimate["after_jobs"]
-    named = ", ".join(_job(one["job"], one["name"]) for one in after[:MOST_NAMED])
     return say(
         "estimate-earliest" if estimate["is_earliest"] else "estimate",
         at=local_time(estimate["at"]),
         node=escape_controls(estimate["node_name"]),
-        jobs=named + (", ..." if len(after) > MOST_NAMED else ""),
+        jobs=_jobs(estimate["after_jobs"]),
         basis=_basis(estimate["basis"]),
     )
 
@@ -125,6 +139,12 @@ def _basis(basis: str) -> str:
     """In words; one that a newer server knows is shown as it is."""
     key = f"basis-{basis}"
     return say(key) if key in CATALOGUE else escape_controls(basis)
+
+
+def _jobs(named: Sequence[JSON]) -> str:
+    """The first of them."""
+    some = ", ".join(_job(one["job"], one["name"]) for one in named[:MOST_NAMED])
+    return some + (", ..." if len(named) > MOST_NAMED else "")
 
 
 def _job(number: int, name: str | None) -> str:

@@ -65,6 +65,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Would start now on {node}: cores {cpus}, devices {devices}.",
         "现在就会启动：节点 {node}，核心 {cpus}，设备 {devices}。",
     ),
+    "would-yield": ("Asked to leave for it: {jobs}", "将请其离开：{jobs}"),
     "would-wait": ("Would wait: {text}", "将会等待：{text}"),
     "placed": (
         "Placed on {node}: cores {cpus}, devices {devices}; score {score}, best of {candidates}.",

@@ -21,6 +21,8 @@ LARGEST_WEIGHT = 1000
 LEAST_FRAGMENTATION_PPM = 10_000
 PPM, PPM_PER_PERCENT = 1_000_000, 10_000
 MS_PER_S = 1000
+# What of a specification may hold a job before it waits for a place.
+GATES = ("on_hold", "after", "deferrable")
 LARGEST_ID = 2**53
 
 
@@ -110,15 +112,21 @@ def _add_job(fields: Fields, known: Known) -> Edit | None:
     if spec.team is not None and spec.team not in known.teams:
         fields.refuse("spec.team", Fault.NOT_FOUND)
         return None
+    each = 1 if spec.array is None else spec.array.under_way
+    if (count or 1) * each > MOST_JOBS_ADDED:
+        fields.refuse("spec.array.tasks", "too-many-jobs", limit=MOST_JOBS_ADDED)
+        return None
     return AddJobs(
         name=spec.name,
         queue=known.queues[spec.queue],
         priority=spec.priority,
         request=request_of(spec),
-        count=count or 1,
+        count=(count or 1) * each,
         team=0 if spec.team is None else known.teams[spec.team],
         owner=known.owner,
         runs_ms=None if spec.time_limit_s is None else MS_PER_S * spec.time_limit_s,
+        gates=tuple(name for name in GATES if getattr(spec, name)),
+        waits_for_slots=spec.array is not None and each < spec.array.tasks,
     )
 
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scheduling.engine.types import EnginePolicy, PendingJob, Reservation, Running
+from scheduling.engine.ordering import in_service_order
+from scheduling.engine.plan import plan
+from scheduling.engine.types import EnginePolicy, PendingJob, Plan, Reservation, Running
 from scheduling.estimates import expected_runs
+from scheduling.holdings import Holdings
 from scheduling.running import RunningCache
+from scheduling.simulator.cluster import Cluster, Hardware, Part
+from scheduling.takeovers import Takeover, takeovers_of
+from scheduling.whatif import Situation
+
+# As many as one batch of a cycle.
+MOST_ABOVE = 250
 
 
 def look_ahead(
@@ -38,6 +47,46 @@ def is_above_some(job: PendingJob, policy: EnginePolicy) -> bool:
         and one.devices_booked_milli + one.cores_booked_milli > 0
         for one in policy.queues
     )
+
+
+def takeovers_after(situation: Situation, made: Plan, running: RunningCache | None) -> list[Takeover]:
+    """Whom a cycle would ask to leave for jobs that its plan refused, once that is carried out. `running` is what runs,
+    None where the situation itself tells. ValueError when the plan is not one for this situation.
+    """
+    policy = situation.policy
+    wanting = {refusal.job for refusal in made.refused if refusal.cap is None}
+    some = [job for job in situation.jobs if job.job in wanting and is_above_some(job, policy)]
+    above = tuple(in_service_order(some, policy)[:MOST_ABOVE])
+    if not above or policy.preempts:
+        return takeovers_of(made)
+    after, runs = replace(_holding(situation, made), preempts=True), situation.running
+    if running is not None:
+        above, runs = look_ahead(
+            above, after, now_ms=situation.now_ms, promised=made.reservations, running=running
+        )
+    cluster = Cluster(situation.nodes, Hardware())
+    for placed in made.placed:
+        cluster.book(Part.of(placed))
+    found = plan(
+        cluster.state,
+        above,
+        after,
+        now_ms=situation.now_ms,
+        seed=situation.seed,
+        expected=situation.expected,
+        running=runs,
+        reservations=made.reservations,
+    )
+    return takeovers_of(found)
+
+
+def _holding(situation: Situation, made: Plan) -> EnginePolicy:
+    """The policy with what its queues hold after the plan."""
+    holdings = Holdings.of_policy(situation.policy)
+    jobs, nodes = {job.job: job for job in situation.jobs}, {info.node: info for info in situation.nodes}
+    for placed in made.placed:
+        holdings.add(jobs[placed.job], placed, nodes[placed.node])
+    return holdings.within(situation.policy)
 
 
 def _is_patient(job: PendingJob, policy: EnginePolicy, now_ms: int) -> bool:

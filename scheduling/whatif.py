@@ -50,7 +50,8 @@ class Situation:
 @dataclass(frozen=True)
 class AddJobs:
     """So many jobs like this one, the last to come; of no team (0) they are held back by the caps of queues alone.
-    `runs_ms`: how long each should run, None when nobody knows.
+    `runs_ms`: how long each should run, None when nobody knows. Not looked at: the fields that could hold them
+    (`gates`), and tasks of an array that wait for a slot.
     """
 
     name: str
@@ -61,6 +62,8 @@ class AddJobs:
     team: int = 0
     owner: int = 0
     runs_ms: int | None = None
+    gates: tuple[str, ...] = ()
+    waits_for_slots: bool = False
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,9 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     ),
     "planned-paused": _("The cluster is paused: no job is placed in either plan."),
     "planned-queues-paused": _("These queues are paused, and none of their jobs are placed: %(queues)s."),
+    "planned-ungated": _("Added jobs are planned as if nothing held them; not looked at: %(fields)s."),
+    "planned-slots": _("Of an added array only as many tasks are planned as may be under way at once."),
+    "takes-over": _("No place is free: it gets one from jobs that yield to its queue, once they have left."),
     "array-starts": _("Of the %(tasks)s tasks of this array %(starting)s start now."),
     "array-starts-of-first": _(
         "Of the first %(considered)s of the %(tasks)s tasks of this array %(starting)s start now."

@@ -27,10 +27,10 @@ const busy = { code: "device-busy", text: "Needs 2 free devices in one node." };
 
 export function whatIf(request: WhatIfRequest): WhatIf {
   const changes: JobChange[] = [
-    { job: 148, name: "eval-nightly / 0148", queue: "offline", before: null, after: place(7, "tb-007"), reason_before: { code: "device-memory-piece", text: "80 GiB is free on tb-007, but in four pieces." }, reason_after: null, start: null, start_unknown: null },
-    { job: 401, name: "embed-1", queue: "training", before: place(9, "tb-009"), after: place(31, "tb-031"), reason_before: null, reason_after: null, start: null, start_unknown: null },
-    { job: 402, name: "finetune-2", queue: "training", before: place(9, "tb-009"), after: null, reason_before: null, reason_after: busy, start: { at: ago(-3600), is_earliest: true, basis: "history", node: 9, node_name: "tb-009", after_jobs: [{ job: 148, name: "eval-nightly / 0148" }] }, start_unknown: null },
-    { job: null, name: "", queue: "training", before: null, after: place(12, "tb-012"), reason_before: null, reason_after: null, start: null, start_unknown: null },
+    { job: 148, name: "eval-nightly / 0148", queue: "offline", before: null, after: place(7, "tb-007"), reason_before: { code: "device-memory-piece", text: "80 GiB is free on tb-007, but in four pieces." }, reason_after: null, start: null, start_unknown: null, stops: [] },
+    { job: 401, name: "embed-1", queue: "training", before: place(9, "tb-009"), after: place(31, "tb-031"), reason_before: null, reason_after: null, start: null, start_unknown: null, stops: [] },
+    { job: 402, name: "finetune-2", queue: "training", before: place(9, "tb-009"), after: null, reason_before: null, reason_after: busy, start: { at: ago(-3600), is_earliest: true, basis: "history", node: 9, node_name: "tb-009", after_jobs: [{ job: 148, name: "eval-nightly / 0148" }] }, start_unknown: null, stops: [] },
+    { job: null, name: "", queue: "training", before: null, after: place(12, "tb-012"), reason_before: null, reason_after: null, start: null, start_unknown: null, stops: [] },
   ];
   return { at: ago(2), recording: request.recording ?? null, notes: [], before: outcome(37, 251, 0), after: outcome(38, 250, 4), changes, changes_total: 4 };
 }

@@ -371,13 +371,21 @@ class DryArraySerializer(serializers.Serializer):
     sentence = SentenceSerializer()
 
 
+class DryTakeoverSerializer(serializers.Serializer):
+    """Where a job that finds no place would get one, and the jobs that would be asked to leave for it."""
+
+    nodes = NodeNameSerializer(many=True)
+    stops = NamedJobSerializer(many=True)
+
+
 class DryRunSerializer(serializers.Serializer):
     """What a submission would lead to now: of a job, or of the first task of an array. A refusal with status `held`:
-    it would not wait for a place yet.
+    it would not wait for a place yet; with a `takeover`: it starts once others have left.
     """
 
     placement = DryPlacementSerializer(allow_null=True)
     refusal = ExplainSerializer(allow_null=True)
+    takeover = DryTakeoverSerializer(allow_null=True)
     array = DryArraySerializer(allow_null=True)
     spec = JobSpecSerializer()
 

@@ -24,7 +24,7 @@ from inventory.api.serializers import ReasonSerializer
 from queues.wording import FAULTS, fault
 from scheduling import models
 from scheduling.api.requests import WHAT_IF_REQUEST
-from scheduling.api.serializers import EstimateSerializer, SentenceSerializer
+from scheduling.api.serializers import EstimateSerializer, NamedJobSerializer, SentenceSerializer
 from scheduling.edits import EditFaults
 from scheduling.recordings import UnreadableRecording, document, load
 from scheduling.selectors.whatif import what_if
@@ -172,6 +172,7 @@ class WhySerializer(serializers.Serializer):
 class JobChangeSerializer(serializers.Serializer):
     """A job for which the plans differ; `job` is null for an added one. Where it goes, or why it waits. `start` is when
     one that waits after the edits could start, by the expected ends of what runs now; else `start_unknown` says why.
+    One that takes over a place starts when the jobs `stops` have left.
     """
 
     job = serializers.IntegerField(allow_null=True)
@@ -183,6 +184,7 @@ class JobChangeSerializer(serializers.Serializer):
     reason_after = WhySerializer(allow_null=True)
     start = EstimateSerializer(allow_null=True)
     start_unknown = WhySerializer(allow_null=True)
+    stops = NamedJobSerializer(many=True)
 
 
 class WhatIfSerializer(serializers.Serializer):

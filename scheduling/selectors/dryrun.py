@@ -16,11 +16,14 @@ from scheduling.edits import MOST_JOBS_ADDED
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.types import PendingJob, Placed, Plan
 from scheduling.estimates import expected_run_ms
+from scheduling.outlook import takeovers_after
 from scheduling.requests import request_of, sized
 from scheduling.selectors.explanations import EMPTY, explain_refusal, placed_view
 from scheduling.selectors.gates import held_at_first
 from scheduling.selectors.live import Live, live_view, node_names, situation_of
-from scheduling.whatif import made_plan
+from scheduling.selectors.yielding import TAKES_OVER, victims_of
+from scheduling.takeovers import Takeover
+from scheduling.whatif import Situation, made_plan
 from scheduling.wording import plain_sentence
 
 # Above every id that a stored job can have; the tasks of an array have the next ones.
@@ -41,12 +44,16 @@ def dry_run(accepted: Accepted, user: User) -> dict[str, Any]:
         stop = plain_sentence(live.stopped[accepted.queue.pk])
         return _answer(spec, refusal={"sentence": stop.as_json()})
     tasks = _tasks(accepted, user, now_ms=live.now_ms)
-    found = _plan(live, tasks)
+    situation, found = _planned(live, tasks)
     placed = next((one for one in found.placed if one.job == NO_JOB), None)
     refusal = next((one for one in found.refused if one.job == NO_JOB), None)
     view = None if refusal is None else explain_refusal(live, refusal, tasks[0], spec, user)
+    takeover = None if view is None else _takeover(live, situation, found)
+    if view is not None and takeover is not None:
+        view |= {"sentence": plain_sentence(TAKES_OVER).as_json(), "estimate": None}
     return {
         **_answer(spec, placement=None if placed is None else _placement(placed), refusal=view),
+        "takeover": takeover and _takeover_view(takeover, user),
         "array": _array(spec, tasks, found),
     }
 
@@ -57,6 +64,7 @@ def _answer(
     return {
         "placement": placement,
         "refusal": None if refusal is None else {**EMPTY, "status": JobStatus.PENDING, **refusal},
+        "takeover": None,
         "array": None,
         "spec": encode_spec(spec),
     }
@@ -74,14 +82,30 @@ def _tasks(accepted: Accepted, user: User, *, now_ms: int) -> list[PendingJob]:
     return [replace(first, job=NO_JOB + index) for index in range(min(at_once, MOST_JOBS_ADDED))]
 
 
-def _plan(live: Live, tasks: Sequence[PendingJob]) -> Plan:
-    """The plan as far as these jobs: what is served later cannot change what becomes of them."""
+def _planned(live: Live, tasks: Sequence[PendingJob]) -> tuple[Situation, Plan]:
+    """The plan as far as these jobs, with what it is made from: what is served later cannot change what becomes of
+    them.
+    """
     order = in_service_order([*live.pending, *tasks], live.policy.engine)
     place = order.index(tasks[0])
     considered = [*order[: min(place, MOST_AHEAD)], *tasks]
     found = situation_of(live, considered)
     found = replace(found, jobs=(*found.jobs, *order[place + len(tasks) :]))
-    return made_plan(found, state=live.state, limit=len(considered))
+    return found, made_plan(found, state=live.state, limit=len(considered))
+
+
+def _takeover(live: Live, situation: Situation, found: Plan) -> Takeover | None:
+    """Who would yield to the job, if anybody would."""
+    takeovers = takeovers_after(situation, found, live.running)
+    return next((one for one in takeovers if one.job == NO_JOB), None)
+
+
+def _takeover_view(takeover: Takeover, user: User) -> dict[str, Any]:
+    nodes = node_names(place.node for place in takeover.places)
+    return {
+        "nodes": [{"id": node, "name": name} for node, name in sorted(nodes.items())],
+        "stops": victims_of(takeover, user),
+    }
 
 
 def _array(spec: JobSpec, tasks: Sequence[PendingJob], found: Plan) -> dict[str, Any] | None:

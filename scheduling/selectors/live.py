@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from controlplane.base import clock
 from inventory.models import Node
@@ -25,7 +25,7 @@ _SERVER = Worker()
 @dataclass(frozen=True)
 class Live:
     """The cluster, the policy and all waiting jobs as committed a moment ago. Jobs of the `stopped` queues (by id, with
-    the pause) wait whatever is free.
+    the pause) wait whatever is free. `running` is read when it is needed.
     """
 
     state: ClusterState
@@ -33,6 +33,7 @@ class Live:
     pending: tuple[PendingJob, ...]
     now_ms: int
     stopped: Mapping[int, Stop]
+    running: RunningCache = field(default_factory=RunningCache)
 
 
 def live_view(*, pending: bool = True) -> Live:
@@ -49,7 +50,7 @@ def situation_of(live: Live, jobs: Sequence[PendingJob]) -> Situation:
     `look_ahead`.
     """
     policy, promised = live.policy.engine, load_promises()
-    served, running = look_ahead(jobs, policy, now_ms=live.now_ms, promised=promised, running=RunningCache())
+    served, running = look_ahead(jobs, policy, now_ms=live.now_ms, promised=promised, running=live.running)
     return Situation(
         nodes=tuple(live.state.infos),
         jobs=served,

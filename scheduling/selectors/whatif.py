@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from controlplane.accounts.models import User
 from controlplane.accounts.scoping import visible_teams
@@ -22,27 +22,35 @@ from scheduling.engine.ordering import in_service_order
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import PendingJob, Placed, Plan, ReasonCode, Refusal
 from scheduling.estimates import expected_run_ms
+from scheduling.outlook import takeovers_after
 from scheduling.pauses import Stop
 from scheduling.requests import count_pending
+from scheduling.running import RunningCache
 from scheduling.selectors.live import live_view, situation_of
 from scheduling.selectors.shares import capacity_of
 from scheduling.selectors.starts import NO_START, starts
+from scheduling.selectors.yielding import TAKES_OVER, victims_of
+from scheduling.takeovers import Takeover
 from scheduling.whatif import AddJobs, ChangeQuota, Edit, Situation, edited, first_in_line, made_plan
-from scheduling.wording import code_text, plain_sentence
+from scheduling.wording import Sentence, code_text, plain_sentence
 
 # A person waits for the answer: of a longer line only the first are served.
 MOST_JOBS = 2000
 MOST_CHANGES = 200
 # What becomes of a job.
-Fate = Placed | Refusal | Stop
+Fate = Placed | Refusal | Stop | Takeover
+Why = ReasonCode | Stop | Literal["takes-over"]
 
 
 @dataclass(frozen=True)
 class _Made:
-    """One plan with what it was made from, and how long it took. `held` jobs wait for a pause, by queue."""
+    """One plan with what it was made from, who yields after it, and how long it took. `held` jobs wait for a pause, by
+    queue.
+    """
 
     situation: Situation
     plan: Plan
+    takeovers: dict[int, Takeover]
     waiting: int
     held: Mapping[int, int]
     wall_ms: int
@@ -58,7 +66,12 @@ class _Start:
     waiting: int
     stopped: Mapping[int, Stop]
     held: Mapping[int, int]
-    is_recorded: bool = False
+    running: RunningCache | None = None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether all that is known is in the situation."""
+        return self.running is None
 
 
 def what_if(recording: int | None, raw_edits: object, user: User) -> dict[str, Any]:
@@ -71,9 +84,9 @@ def what_if(recording: int | None, raw_edits: object, user: User) -> dict[str, A
         added.update({edit.queue: edit.count} if isinstance(edit, AddJobs) else {})
     more = sum(added[queue] for queue in added if queue not in start.stopped)
     before = replace(found, jobs=first_in_line(found.jobs, found.policy, MOST_JOBS - added.total()))
-    now = _make(before, start.waiting, start.held)
+    now = _make(before, start, more=0, held=start.held)
     held = {queue: start.held.get(queue, 0) + added[queue] for queue in start.stopped}
-    then = _make(edited(before, edits), start.waiting + more, held)
+    then = _make(edited(before, edits), start, more=more, held=held)
     different = _different(now, then, start.stopped)
     return {
         "at": clock.from_ms(found.now_ms),
@@ -97,7 +110,7 @@ def _with_run(edit: Edit) -> Edit:
 
 def _notes(edits: Sequence[Edit], start: _Start) -> list[dict[str, Any]]:
     """What the answer cannot say, and the pauses under which it was made."""
-    notes = []
+    notes = _noted(edits)
     if any(isinstance(edit, ChangeQuota) for edit in edits) and not start.situation.policy.capped:
         notes.append(plain_sentence("caps-not-enforced"))
     if Stop.CLUSTER in start.stopped.values():
@@ -115,12 +128,13 @@ def _start(recording: int | None) -> _Start:
     """
     if recording is not None:
         found = _recorded(recording)
-        return _Start(found, len(found.jobs), {}, {}, is_recorded=True)
+        return _Start(found, len(found.jobs), {}, {})
     live = live_view()
     stopped = frozenset(live.stopped)
     jobs = tuple(job for job in live.pending if job.queue not in stopped)
     served = first_in_line(jobs, live.policy.engine, MOST_JOBS)
-    return _Start(situation_of(live, served), len(jobs), live.stopped, count_pending(stopped))
+    found = situation_of(live, served)
+    return _Start(found, len(jobs), live.stopped, count_pending(stopped), live.running)
 
 
 def _recorded(recording: int) -> Situation:
@@ -152,10 +166,12 @@ def _known(situation: Situation, user: User) -> Known:
     )
 
 
-def _make(situation: Situation, waiting: int, held: Mapping[int, int]) -> _Made:
+def _make(situation: Situation, start: _Start, *, more: int, held: Mapping[int, int]) -> _Made:
     started = clock.monotonic_s()
     made = made_plan(situation)
-    return _Made(situation, made, waiting, held, int((clock.monotonic_s() - started) * 1000))
+    takeovers = {one.job: one for one in takeovers_after(situation, made, start.running)}
+    wall_ms = int((clock.monotonic_s() - started) * 1000)
+    return _Made(situation, made, takeovers, start.waiting + more, held, wall_ms)
 
 
 def _outcome(made: _Made, stopped: Mapping[int, Stop]) -> dict[str, Any]:
@@ -163,7 +179,9 @@ def _outcome(made: _Made, stopped: Mapping[int, Stop]) -> dict[str, Any]:
     by_job = {job.job: queues.get(job.queue, "") for job in made.situation.jobs}
     placed = Counter(by_job[one.job] for one in made.plan.placed)
     refused = Counter(by_job[one.job] for one in made.plan.refused)
-    reasons: Counter[ReasonCode | Stop] = Counter(one.code for one in made.plan.refused)
+    reasons: Counter[Why] = Counter(
+        TAKES_OVER if one.job in made.takeovers else one.code for one in made.plan.refused
+    )
     reasons.update({stop: made.held[queue] for queue, stop in stopped.items() if made.held.get(queue)})
     return {
         "considered": made.plan.considered,
@@ -181,9 +199,9 @@ def _outcome(made: _Made, stopped: Mapping[int, Stop]) -> dict[str, Any]:
     }
 
 
-def _reason(code: ReasonCode | Stop) -> dict[str, Any]:
-    text = plain_sentence(code).text if isinstance(code, Stop) else code_text(code)
-    return {"code": code.value, "text": text}
+def _reason(code: Why) -> dict[str, Any]:
+    text = code_text(code) if isinstance(code, ReasonCode) else plain_sentence(code).text
+    return {"code": str(code), "text": text}
 
 
 def _booked_percent(made: _Made) -> dict[str, float | None]:
@@ -232,28 +250,42 @@ def _changes(
             "queue": queues.get(job.queue, ""),
             **_sides(before.get(job.job), after.get(job.job), names),
             **known.get(job.job, NO_START),
+            "stops": victims_of(after.get(job.job), user),
         }
         for job in jobs
     ]
 
 
+def _noted(edits: Sequence[Edit]) -> list[Sentence]:
+    """What of added jobs is not looked at."""
+    added = [edit for edit in edits if isinstance(edit, AddJobs)]
+    fields = sorted({name for edit in added for name in edit.gates})
+    notes = [plain_sentence("planned-ungated", fields=", ".join(fields))] if fields else []
+    if any(edit.waits_for_slots for edit in added):
+        notes.append(plain_sentence("planned-slots"))
+    return notes
+
+
 def _by_job(made: _Made, stopped: Mapping[int, Stop]) -> dict[int, Fate]:
     found: dict[int, Fate] = {j.job: stopped[j.queue] for j in made.situation.jobs if j.queue in stopped}
     found |= {one.job: one for one in made.plan.placed}
-    return found | {one.job: one for one in made.plan.refused}
+    found |= {one.job: one for one in made.plan.refused}
+    return found | made.takeovers
 
 
 def _differ(before: Fate | None, after: Fate | None) -> bool:
-    return _place(before) != _place(after) or _code(before) is not _code(after)
+    return _place(before) != _place(after) or _code(before) != _code(after)
 
 
 def _place(found: Fate | None) -> int | None:
     return found.node if isinstance(found, Placed) else None
 
 
-def _code(found: Fate | None) -> ReasonCode | Stop | None:
+def _code(found: Fate | None) -> Why | None:
     if isinstance(found, Stop):
         return found
+    if isinstance(found, Takeover):
+        return TAKES_OVER
     return found.code if isinstance(found, Refusal) else None
 
 

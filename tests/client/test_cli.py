@@ -431,3 +431,17 @@ def test_conditions_are_sent_as_they_were_said():
     sent = server.asked[0].body
     assert sent["after"] == [{"job": 12}, {"job": 13, "ends": "any"}]
     assert (sent["array"], sent["on_hold"], sent["deferrable"]) == ({"tasks": 100, "at_once": 4}, True, True)
+
+
+def test_a_trial_names_who_would_leave_and_counts_the_tasks_that_start():
+    refusal = explained(sentence={"code": "takes-over", "text": "No place is free."}, estimate=None)
+    answer = {
+        "placement": None,
+        "refusal": refusal,
+        "takeover": {"nodes": [], "stops": [{"job": 3, "name": "old"}, {"job": 4, "name": None}]},
+        "array": {"sentence": {"text": "Of the 9 tasks of this array 0 start now."}},
+    }
+    lines = lines_of("submit", "--dry-run", "--", "true", answer=answer)
+    assert lines[:2] == ["Would wait: No place is free.", "Asked to leave for it: 3 (old), 4"]
+    assert lines[-1] == "Of the 9 tasks of this array 0 start now."
+    assert not any("unknown" in line for line in lines)

@@ -276,3 +276,64 @@ def test_of_a_long_array_the_first_tasks_are_looked_at(user, node, monkeypatch):
     assert (found["considered"], found["starting"]) == (3, 2), f"job {waits.pk} is served before"
     assert found["sentence"]["text"] == "Of the first 3 of the 9 tasks of this array 2 start now."
     assert dry(user, {"resources": {"devices": 1}})["array"] is None
+
+
+def below(user: User, node: Node) -> Job:
+    """A job of the lowest queue that holds all four devices."""
+    return victim(user, node, 4)[0]
+
+
+def test_a_job_that_takes_over_is_told_so_and_whose_place_it_gets(user, operator, node):
+    yields = below(user, node)
+    found, (change,) = dry(user, ENDLESS), what_if(operator, add(ENDLESS))["changes"]
+    assert found["placement"] is None and found["refusal"]["sentence"]["code"] == "takes-over"
+    assert found["refusal"]["estimate"] is None
+    assert found["takeover"] == {
+        "nodes": [{"id": node.pk, "name": node.name}],
+        "stops": [{"job": yields.pk, "name": yields.name}],
+    }
+    assert change["reason_after"]["code"] == "takes-over" and change["start_unknown"] is None
+    assert change["stops"] == found["takeover"]["stops"]
+    stored = make.make_job(user, **ENDLESS)
+    before = what_if(operator)["before"]
+    assert [(one["code"], one["count"]) for one in before["reasons"]] == [("takes-over", 1)]
+    make.run_cycle()
+    assert Hold.objects.get().beneficiary == stored
+
+
+def test_names_of_victims_are_told_to_those_who_may_see_them(user, node):
+    below(user, node)
+    stranger = make.make_user("eve", team=make.make_team("speech"))
+    assert [one["name"] for one in dry(stranger, ENDLESS)["takeover"]["stops"]] == [None]
+
+
+@pytest.mark.parametrize("spec", [{**ENDLESS, "queue": "offline"}, {"resources": {"devices": 5}}])
+def test_nobody_yields_to_a_job_that_is_not_above_or_would_not_fit(user, operator, node, spec):
+    below(user, node)
+    found, (change,) = dry(user, spec), what_if(operator, add(spec))["changes"]
+    assert found["takeover"] is None and found["refusal"]["sentence"]["code"] != "takes-over"
+    assert change["stops"] == [] and change["reason_after"]["code"] != "takes-over"
+    make.make_job(user, **spec)
+    make.run_cycle()
+    assert not Hold.objects.exists()
+
+
+def test_what_starts_in_the_same_plan_is_counted_before_anybody_is_asked(user, operator, node):
+    """Three devices of four are held below: one job starts, and the next one needs a single victim."""
+    for _ in range(3):
+        victim(user, node)
+    found = what_if(operator, add(ENDLESS, count=2))
+    stops = [len(change["stops"]) for change in found["changes"]]
+    assert (found["after"]["placed"], sorted(stops)) == (1, [0, 1])
+    for _ in range(2):
+        make.make_job(user, **ENDLESS)
+    make.run_cycle()
+    assert Hold.objects.count() == 1 and len(statuses(*Job.objects.filter(status="preempting"))) == 1
+
+
+def test_a_quota_lets_nobody_take_over(user, operator, node):
+    below(user, node)
+    queue = Queue.objects.get(name="training")
+    TeamQuota.objects.create(queue=queue, team=make.make_team(), quota_milli=0)
+    assert dry(user, ENDLESS)["refusal"]["sentence"]["code"] == "team-quota"
+    assert what_if(operator, add(ENDLESS))["changes"][0]["reason_after"]["code"] == "team-quota"

@@ -321,3 +321,29 @@ def test_twins_of_two_edits_have_different_names():
     situation = Situation((build.node(1, name="alpha"),), (), build.POLICY, 0, 0)
     after = edited(situation, [AddNodes(1, 2), AddNodes(1)])
     assert [info.name for info in after.nodes] == ["alpha", "alpha+1", "alpha+2", "alpha+3"]
+
+
+def test_an_added_array_is_as_many_jobs_as_may_be_under_way(user, api):
+    one_device()
+    spec = make.body(resources={"devices": 1}, array={"tasks": 100})
+    found = ask(api, {"kind": "add-job", "count": 2, "spec": spec})
+    assert (found["after"]["considered"], found["after"]["placed"], found["notes"]) == (200, 1, [])
+    spec["array"]["at_once"] = 3
+    found = ask(api, {"kind": "add-job", "count": 2, "spec": spec})
+    assert found["after"]["considered"] == 6
+    assert [note["code"] for note in found["notes"]] == ["planned-slots"]
+    spec["array"] = {"tasks": 501}
+    assert faults(api, {"kind": "add-job", "count": 2, "spec": spec}) == {
+        "edits[0].spec.array.tasks": "too-many-jobs"
+    }
+
+
+def test_what_would_hold_an_added_job_is_noted(user, api):
+    one_device()
+    other = make.make_job(user, on_hold=True)
+    spec = make.body(deferrable=True, after=[{"job": other.pk}])
+    found = ask(api, {"kind": "add-job", "spec": spec}, {"kind": "add-job", "spec": make.body()})
+    assert found["after"]["placed"] == 2
+    (note,) = found["notes"]
+    assert (note["code"], note["params"]) == ("planned-ungated", {"fields": "after, deferrable"})
+    assert note["text"].endswith("not looked at: after, deferrable.")

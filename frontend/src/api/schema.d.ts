@@ -1979,13 +1979,19 @@ export interface components {
         };
         /**
          * @description What a submission would lead to now: of a job, or of the first task of an array. A refusal with status `held`:
-         *     it would not wait for a place yet.
+         *     it would not wait for a place yet; with a `takeover`: it starts once others have left.
          */
         DryRun: {
             placement: components["schemas"]["DryPlacement"] | null;
             refusal: components["schemas"]["Explain"] | null;
+            takeover: components["schemas"]["DryTakeover"] | null;
             array: components["schemas"]["DryArray"] | null;
             spec: components["schemas"]["JobSpec"];
+        };
+        /** @description Where a job that finds no place would get one, and the jobs that would be asked to leave for it. */
+        DryTakeover: {
+            nodes: components["schemas"]["NodeName"][];
+            stops: components["schemas"]["NamedJob"][];
         };
         /** @enum {string} */
         EndsEnum: "ok" | "failed" | "any";
@@ -2205,6 +2211,7 @@ export interface components {
         /**
          * @description A job for which the plans differ; `job` is null for an added one. Where it goes, or why it waits. `start` is when
          *     one that waits after the edits could start, by the expected ends of what runs now; else `start_unknown` says why.
+         *     One that takes over a place starts when the jobs `stops` have left.
          */
         JobChange: {
             job: number | null;
@@ -2216,6 +2223,7 @@ export interface components {
             reason_after: components["schemas"]["Why"] | null;
             start: components["schemas"]["Estimate"] | null;
             start_unknown: components["schemas"]["Why"] | null;
+            stops: components["schemas"]["NamedJob"][];
         };
         /** @description Jobs that the caller may see. */
         JobCounts: {

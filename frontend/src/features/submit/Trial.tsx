@@ -7,6 +7,7 @@ import { Candidates } from "@/features/why/Candidates";
 import { Picture } from "@/features/job/Waiting";
 import { Changes } from "@/features/why/Changes";
 import { Funnel } from "@/features/why/Funnel";
+import { Stops } from "@/features/why/Stops";
 import { ScoreSheet } from "@/features/why/ScoreSheet";
 import { Panel } from "@/ui/Panel";
 import { None } from "@/ui/Words";
@@ -18,13 +19,13 @@ export function Trial({ tried, old, onTake }: TrialProps) {
   if (!tried) {
     return <Panel title={t("submit.trial")} meta={t("submit.trialNote")}><p className="mut">{t("submit.trialLater")}</p></Panel>;
   }
-  const { placement, refusal, array } = tried.answer;
+  const { placement, refusal, takeover, array } = tried.answer;
   return (
     <div aria-live="polite" style={{ opacity: old ? 0.6 : 1 }}>
       {old ? <p className="sm sig b" style={{ marginBottom: 8 }}>{t("submit.trialOld")}</p> : null}
       {array ? <p className="med" style={{ marginBottom: 8 }}>{typeset(array.sentence.text)}</p> : null}
       {placement ? <Goes placement={placement} /> : null}
-      {refusal ? <Waits refusal={refusal} onTake={onTake} /> : null}
+      {refusal ? <Waits refusal={refusal} stops={takeover?.stops ?? []} onTake={onTake} /> : null}
       {!placement && !refusal ? <p className="mut">{t("submit.trialNothing")}</p> : null}
     </div>
   );
@@ -50,12 +51,15 @@ function Goes({ placement }: { placement: NonNullable<DryRun["placement"]> }) {
   );
 }
 
-function Waits({ refusal, onTake }: { refusal: NonNullable<DryRun["refusal"]>; onTake: (change: Change) => void }) {
+interface WaitsProps { refusal: NonNullable<DryRun["refusal"]>; stops: NonNullable<DryRun["takeover"]>["stops"]; onTake: (change: Change) => void }
+
+function Waits({ refusal, stops, onTake }: WaitsProps) {
   const { t } = useTranslation();
   return (
     <div className="stack">
       <Panel main title={t("submit.waits")} meta={t("submit.trialNote")}>
         {refusal.sentence ? <p className="why">{typeset(refusal.sentence.text)}</p> : null}
+        <Stops jobs={stops} />
         <Picture explain={refusal} />
       </Panel>
       <Panel title={t("job.smallestChange")} meta={t("job.dryRunNote")}><Changes changes={refusal.changes} onTake={onTake} takeWord={t("submit.take")} /></Panel>

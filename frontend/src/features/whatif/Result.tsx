@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { JobChange, Outcome, WhatIf } from "@/api/types";
 import { count, dateTime, decimal, duration, NB, percent, typeset } from "@/lib/format";
+import { Stops } from "@/features/why/Stops";
 import { useWidth } from "@/lib/useWidth";
 import { Columns, Panel } from "@/ui/Panel";
 import { None, Unknown } from "@/ui/Words";
@@ -140,7 +141,7 @@ function Changed({ changes, total }: { changes: readonly JobChange[]; total: num
                 <td className="nw">{job.queue}</td>
                 <td className="nw med">{t(`whatif.verdict.${verdictOf(job)}`)}</td>
                 <td>{job.job === null ? <span className="dim">{t("whatif.notThere")}</span> : <Decision place={job.before} reason={job.reason_before} />}</td>
-                <td><Decision place={job.after} reason={job.reason_after} /><Starts job={job} /></td>
+                <td><Decision place={job.after} reason={job.reason_after} /><Starts job={job} /><Stops jobs={job.stops} /></td>
               </tr>
             ))}
           </tbody>

@@ -54,7 +54,9 @@ export default {
   },
   leads: "{{node}} leads by {{by}}.",
   tied: "Both score the same; the lower node id goes first.",
+  stops: "Asked to leave for it:",
   waitsFor: {
+    "takes-over": "the jobs that yield to it to leave",
     "node-not-ready": "a ready node",
     "node-paused": "its node sets to be resumed",
     "queue-paused": "its queue to be resumed",

@@ -52,7 +52,9 @@ export default {
   },
   leads: "{{node}} 领先 {{by}}。",
   tied: "两者得分相同，节点编号小者优先。",
+  stops: "将请其离开：",
   waitsFor: {
+    "takes-over": "让位的作业离开",
     "node-not-ready": "就绪的节点",
     "node-paused": "节点集恢复调度",
     "queue-paused": "队列恢复调度",
