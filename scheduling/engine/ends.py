@@ -13,6 +13,7 @@ from scheduling.engine.ledger import Ledger
 from scheduling.engine.partitions import settled
 from scheduling.engine.quantities import Bools, Ints, free_compute_milli_column, free_mib_column
 from scheduling.engine.state import ClusterState
+from scheduling.engine.taking import as_far_as_free, held_rows
 from scheduling.engine.types import UNKNOWN, WHOLE_MILLI, DeviceInfo, SliceChoice
 
 
@@ -34,8 +35,8 @@ class Release:
 class Ends:
     """The releases as rows of the state's columns; `order` are their places by time, node id and place."""
 
-    def __init__(self, state: ClusterState, releases: Sequence[Release], job: int) -> None:
-        self._state, self._job = state, job
+    def __init__(self, state: ClusterState, releases: Sequence[Release]) -> None:
+        self._state = state
         self.node_row = np.array([_row_of(state, r.node) for r in releases], dtype=np.int64)
         here = [i for i in range(len(releases)) if self.node_row[i] != UNKNOWN]
         ordered = sorted(here, key=lambda i: (releases[i].at_ms, releases[i].node, i))
@@ -45,12 +46,15 @@ class Ends:
         self._slices = self._slice_rows(releases)
         self._cpus = self._cpu_rows(releases)
         self._booked = _booked_of(state, np.unique(self._slices[:, 1]))
-        self._held = _held_of(state, job, np.unique(self.node_row[self.order]))
 
     def after(self, happened: Ints) -> Ledger:
-        """The cluster as it will be once these releases happened and nothing else."""
+        """The cluster as it will be once these releases happened and nothing else. Holds then keep what is free of all
+        that they name, as they would in a state of that moment.
+        """
         ledger = Ledger(self._state)
-        ledger.free_for(self._job)
+        holding = [int(row) for row in np.unique(self.node_row[happened]) if self._state.infos[row].holds]
+        for held in [one for kept in ledger.holds.values() for one in kept if one.node in holding]:
+            ledger.give_back(held)
         counts = np.zeros(len(self._host), dtype=np.bool_)
         counts[happened] = True
         self._free_devices(ledger, counts)
@@ -60,11 +64,11 @@ class Ends:
         np.add.at(back, rows, self._host[happened])
         for row in np.flatnonzero(back).tolist():
             info = self._state.infos[row]
-            kept = sum(hold.host_memory_mib for hold in info.holds if hold.job != self._job)
-            booked = max(0, info.memory_booked_mib - int(back[row])) + kept
+            booked = max(0, info.memory_booked_mib - int(back[row]))
             ledger.node.host_free[row] = max(0, info.memory_mib - booked)
         np.subtract.at(ledger.node.read_bandwidth, rows, self._reads[happened])
         np.maximum(ledger.node.read_bandwidth, 0, out=ledger.node.read_bandwidth)
+        _keep_again(ledger, holding)
         return ledger
 
     def _free_devices(self, ledger: Ledger, counts: Bools) -> None:
@@ -83,9 +87,8 @@ class Ends:
         )
         compute_free = free_compute_milli_column(booked=booked, compute=compute)
         self._free_slices(ledger, touched[(booked == 0) & (compute == 0)])
-        held_mib, held_milli = self._held[touched].T
-        ledger.device.free[touched] = np.maximum(free - held_mib, 0)
-        ledger.device.compute_free[touched] = np.maximum(compute_free - held_milli, 0)
+        ledger.device.free[touched] = free
+        ledger.device.compute_free[touched] = compute_free
         drawn = ledger.device.power_mw[touched] * (before_milli - compute)
         np.subtract.at(ledger.node.draw_uw, self._state.joins().device_node[touched], drawn)
 
@@ -140,13 +143,7 @@ class Ends:
     def _booked_cpus(self, node: int) -> dict[int, int]:
         first = int(self._state.offsets.cpu[node])
         cpus = sorted(self._state.infos[node].cpus, key=lambda c: c.cpu)
-        holds = self._state.infos[node].holds
-        kept = {cpu for hold in holds if hold.job != self._job for cpu in hold.cpus}
-        return {
-            c.cpu: first + i
-            for i, c in enumerate(cpus)
-            if c.booked and c.online and not c.reserved and c.cpu not in kept
-        }
+        return {c.cpu: first + i for i, c in enumerate(cpus) if c.booked and c.online and not c.reserved}
 
 
 def _booked_of(state: ClusterState, rows: Ints) -> Ints:
@@ -161,15 +158,17 @@ def _booked_of(state: ClusterState, rows: Ints) -> Ints:
     return table
 
 
-def _held_of(state: ClusterState, job: int, nodes: Ints) -> Ints:
-    """Per device row what others' holds name of it: MiB, milli; filled for these nodes only."""
-    table = np.zeros((len(state.device), 2), dtype=np.int64)
-    for row in nodes.tolist():
-        for s in (s for hold in state.infos[row].holds if hold.job != job for s in hold.slices):
-            here = slice(int(state.offsets.device[row]), int(state.offsets.device[row + 1]))
-            places = np.flatnonzero(state.device.id[here] == s.device) + here.start
-            table[places] += (s.memory_mib, s.compute_milli)
-    return table
+def _keep_again(ledger: Ledger, rows: Sequence[int]) -> None:
+    """Take the holds of these nodes, of which all was given back, one after the other, as far as there is room."""
+    if not rows:
+        return
+    kept = {job: [one for one in held if one.node not in rows] for job, held in ledger.holds.items()}
+    for row in rows:
+        for hold in ledger.state.infos[row].holds:
+            held = as_far_as_free(ledger, held_rows(ledger.state, row, hold))
+            ledger.take(held)
+            kept.setdefault(hold.job, []).append(held)
+    ledger.holds = {job: tuple(held) for job, held in kept.items()}
 
 
 def _amounts(device: DeviceInfo) -> tuple[int, int, int, int]:

@@ -32,7 +32,6 @@ from scheduling.engine.types import (
 # The work is bounded: each of the jobs that are counted costs some looks at the cluster, each of the requests more.
 MOST_AHEAD = 16
 MOST_REQUESTS = 4
-_NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +108,7 @@ def _counted(ahead: Sequence[Ahead]) -> list[int]:
 class _Started:
     place: int
     end_ms: int
+    jobs: frozenset[int]
     allocations: tuple[Allocation, ...]
     held: tuple[Held, ...]
 
@@ -120,7 +120,7 @@ class Line:
         self, state: ClusterState, policy: EnginePolicy, releases: Sequence[Release], now_ms: int
     ) -> None:
         self._state, self._policy, self._now_ms = state, policy, now_ms
-        self._ends = Ends(state, releases, _NOBODY)
+        self._ends = Ends(state, releases)
         self._end_ms = [release.at_ms for release in releases]
         self._running = len(releases)
         self._started: list[_Started] = []
@@ -142,7 +142,9 @@ class Line:
         return None if first is None else self._now_ms
 
     def _kind(self, job: PendingJob) -> object:
-        return (job.request, job.replicas, holder_of(job) if self._policy.capped else None)
+        """Jobs of one kind start as soon; what is held for one is no other's."""
+        held = job.job if job.job in self._state.holds() else None
+        return (job.request, job.replicas, holder_of(job) if self._policy.capped else None, held)
 
     def _first(self, job: PendingJob, ordered: Sequence[int], passed: int, high: int) -> int | None:
         return least(passed, high, lambda count: bool(self._takers(job, ordered[:count]).any()))
@@ -163,7 +165,8 @@ class Line:
         """From now on somebody has these places until then."""
         allocations = tuple(allocation_of(self._state, one) for one in places)
         held = [held_by(holder, _model(self._state, one.slices), one.slices, one.cpus) for one in places]
-        self._started.append(_Started(place, end_ms, allocations, tuple(held)))
+        jobs = frozenset(one.job for one in places)
+        self._started.append(_Started(place, end_ms, jobs, allocations, tuple(held)))
         self._end_ms.append(end_ms)
 
     def has_room(self, job: PendingJob, happened: Sequence[int]) -> bool:
@@ -227,6 +230,9 @@ class Line:
         running = [end for end in happened if end < self._running]
         ledger, ended = self._ends.after(np.array(running, dtype=np.int64)), set(happened)
         for end, started in enumerate(self._started, start=self._running):
+            # What was held for a job is dropped once it has started.
+            for job in started.jobs:
+                ledger.free_for(job)
             if end not in ended:
                 for allocation in started.allocations:
                     ledger.take(as_far_as_free(ledger, allocation))

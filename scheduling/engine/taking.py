@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -9,20 +10,36 @@ import numpy as np
 from scheduling.engine.allocation import Allocation
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import UNKNOWN, Placed, Reservation, SliceChoice
+from scheduling.engine.types import UNKNOWN, Hold, Placed, Reservation, SliceChoice
 
 
 def allocation_of(state: ClusterState, placed: Placed | Reservation) -> Allocation:
     """The rows of a place; KeyError where its node or a device of it is gone."""
     node = state.index_of(placed.node)
+    rows = _device_rows(state, node)
+    return _rows_of(state, node, placed, {rows[s.device]: s for s in placed.slices})
+
+
+def held_rows(state: ClusterState, node: int, hold: Hold) -> Allocation:
+    """What a hold names of this node (by row), as far as it is still there."""
+    rows = _device_rows(state, node)
+    return _rows_of(state, node, hold, {rows[s.device]: s for s in hold.slices if s.device in rows})
+
+
+def _device_rows(state: ClusterState, node: int) -> dict[int, int]:
     first, last = int(state.offsets.device[node]), int(state.offsets.device[node + 1])
-    rows = {device: first + i for i, device in enumerate(state.device.id[first:last].tolist())}
+    return {device: first + i for i, device in enumerate(state.device.id[first:last].tolist())}
+
+
+def _rows_of(
+    state: ClusterState, node: int, placed: Placed | Reservation | Hold, slices: Mapping[int, SliceChoice]
+) -> Allocation:
     first, last = int(state.offsets.cpu[node]), int(state.offsets.cpu[node + 1])
     return Allocation(
         node=node,
-        devices=np.array([rows[s.device] for s in placed.slices], dtype=np.int64),
-        memory_mib=np.array([s.memory_mib for s in placed.slices], dtype=np.int64),
-        compute_milli=np.array([s.compute_milli for s in placed.slices], dtype=np.int64),
+        devices=np.array(list(slices), dtype=np.int64),
+        memory_mib=np.array([s.memory_mib for s in slices.values()], dtype=np.int64),
+        compute_milli=np.array([s.compute_milli for s in slices.values()], dtype=np.int64),
         cpus=first + np.flatnonzero(np.isin(state.cpu.cpu[first:last], placed.cpus)),
         host_memory_mib=placed.host_memory_mib,
         read_bandwidth_mib_s=placed.read_bandwidth_mib_s,

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduling.engine.ends import Release
+from scheduling.engine.ends import Ends, Release
 from scheduling.engine.holders import Holder, holder_of
+from scheduling.engine.ledger import Ledger
 from scheduling.engine.line import MOST_AHEAD, MOST_REQUESTS, Ahead, LineEstimate, estimate_in_line
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.plan import Planner, plan
@@ -18,6 +20,7 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
     DeviceInfo,
     EnginePolicy,
+    Hold,
     Holding,
     NodeInfo,
     PendingJob,
@@ -115,6 +118,57 @@ def test_caps_on_cores_count_in_a_line() -> None:
     ahead = [Ahead(job(1, Request(cores=8), queue=1), 700)]
     found = estimate_in_line(free, job(99, Request(cores=1), queue=1), policy, (), now_ms=0, ahead=ahead)
     assert found == LineEstimate(700, 1, (), (0,), is_earliest=False)
+
+
+FOUR = [device(n, **WHOLE) for n in (1, 2, 3, 4)]
+KEPT = Hold(99, (*whole(1), *whole(2)), host_memory_mib=3000, read_bandwidth_mib_s=300)
+LEAVING = [Release(1000, 1, (*whole(1), *whole(2)), host_memory_mib=3000), Release(9000, 1, whole(3))]
+
+
+def test_what_is_kept_for_a_job_is_its_own_once_it_comes_free() -> None:
+    """The place that it takes over, while those who have it leave."""
+    cluster = ClusterState.build([node(1, FOUR, memory_booked_mib=3000, memory_mib=4000, holds=(KEPT,))])
+    found = in_line(cluster, LEAVING, (), Request(devices=2, host_memory_mib=3500))
+    assert found is not None and (found.at_ms, found.releases) == (1000, (0,))
+    other = estimate_in_line(cluster, job(1, ONE), POLICY, LEAVING, now_ms=100, ahead=())
+    assert other is not None and (other.at_ms, other.releases) == (9000, (1,))
+
+
+def test_what_was_kept_for_a_job_of_the_line_is_given_back_when_that_ends() -> None:
+    cluster = ClusterState.build([node(1, FOUR, holds=(replace(KEPT, job=1),))])
+    ahead = [Ahead(job(1, Request(devices=2)), 500)]
+    found = in_line(cluster, LEAVING, ahead, Request(devices=2))
+    assert found is not None and (found.at_ms, found.started) == (1500, (0,))
+
+
+@property_test
+@given(st.integers(0, 2**32))
+def test_a_hold_keeps_after_some_ends_what_it_would_keep_in_a_state_of_then(seed: int) -> None:
+    rng = Random(seed)
+    nodes = [
+        replace(info, measured_mw=None, devices=tuple(_plainly_booked(d) for d in info.devices))
+        for info in random_nodes(seed)[:3]
+    ]
+    running = [replace(j, job=500 + j.job) for j in random_jobs(seed, most=6)]
+    free = [replace(info, holds=()) for info in nodes]
+    placed = plan(ClusterState.build(free), running, POLICY, now_ms=0, seed=0).placed
+    releases = [release_of(one, 1, Holder(1, 1, 0)) for one in placed]
+    full = [booked(info, [r for r in releases if r.node == info.node], 1) for info in nodes]
+    over = [place for place in range(len(releases)) if rng.random() < 0.6]
+    after = Ends(ClusterState.build(full), releases).after(np.array(over, dtype=np.int64))
+    left = [r for place, r in enumerate(releases) if place not in over]
+    then = Ledger(
+        ClusterState.build([booked(info, [r for r in left if r.node == info.node], 1) for info in nodes])
+    )
+    for job_number in (None, *sorted(then.holds)):
+        if job_number is not None:
+            after.free_for(job_number)
+            then.free_for(job_number)
+        pairs = [(after.device.free, then.device.free), (after.device.compute_free, then.device.compute_free)]
+        pairs += [(after.node.host_free, then.node.host_free)]
+        pairs += [(after.node.read_bandwidth, then.node.read_bandwidth)]
+        assert np.array_equal(after.cpu.free, then.cpu.free)
+        assert all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
 
 @property_test
