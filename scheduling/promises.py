@@ -9,15 +9,16 @@ from django.db import transaction
 
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
-from queues.models import Intent, JobStatus
 from scheduling.engine.types import Reservation
 from scheduling.models import Promise
+from scheduling.requests import OFFERED
 
 
 def load_promises() -> tuple[Reservation, ...]:
-    """The promises to jobs that still wait, in the order in which they were made; one query."""
-    waiting = Promise.objects.filter(job__status=JobStatus.PENDING, job__intent=Intent.RUN).order_by("pk")
-    return tuple(msgspec.convert(place, Reservation) for place in waiting.values_list("place", flat=True))
+    """The promises to jobs that still wait and may start, in the order in which they were made; one query."""
+    offered = {f"job__{name}": value for name, value in OFFERED.items()}
+    places = Promise.objects.filter(**offered).order_by("pk").values_list("place", flat=True)
+    return tuple(msgspec.convert(place, Reservation) for place in places)
 
 
 def store_promises(now: Sequence[Reservation]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db.models import Count
 
@@ -17,6 +17,8 @@ from scheduling.engine.types import CpuClass, PendingJob, Request
 
 MOST_REMEMBERED_SHAPES = 20_000
 K = TypeVar("K", bound=Hashable)
+# What a job has that waits for a place and may have one now.
+OFFERED: Mapping[str, Any] = {"status": JobStatus.PENDING, "intent": Intent.RUN, "queue__pause": None}
 PENDING_COLUMNS = ("id", "attempt", "queue_id", "team_id", "owner_id", "priority", "submitted_at", "shape")
 
 
@@ -75,8 +77,7 @@ class RequestCache:
 
 def load_pending(cache: RequestCache) -> list[tuple[PendingJob, str]]:
     """All jobs that wait for a place and may have one now, each with its shape key; three queries at most."""
-    waiting = Job.objects.filter(status=JobStatus.PENDING, intent=Intent.RUN, queue__pause=None)
-    rows = list(waiting.values_list(*PENDING_COLUMNS))
+    rows = list(Job.objects.filter(**OFFERED).values_list(*PENDING_COLUMNS))
     requests = cache.load([row[-1] for row in rows])
     # A job whose shape changed between the two queries is looked at next time.
     known = {shape: requests[shape] for shape in {row[-1] for row in rows} & requests.keys()}

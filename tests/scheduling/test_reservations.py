@@ -10,6 +10,7 @@ from controlplane.base import clock
 from queues.models import Job, JobStatus
 from scheduling.cycle import Worker
 from scheduling.models import Placement, Promise, ShapeReason
+from scheduling.pauses import pause_part
 from scheduling.selectors.explanations import explain_job
 from tests.scheduling import factories as make
 
@@ -69,6 +70,18 @@ def test_another_process_keeps_the_promise(user, node):
     before = list(Promise.objects.values_list("pk", "place"))
     make.run_cycle(Worker())
     assert list(Promise.objects.values_list("pk", "place")) == before
+
+
+def test_a_paused_queue_keeps_no_place_from_others(user, node):
+    first = waiting(user, 2, time_limit_s=3600)
+    make.run_cycle()
+    large, small = waiting(user, 4, minutes=20), waiting(user, 1, queue="offline", time_limit_s=7200)
+    make.run_cycle()
+    assert Promise.objects.get().job == large
+    pause_part(user, large.queue, reason="")
+    make.run_cycle()
+    assert statuses(first, large, small) == ["starting", "pending", "starting"]
+    assert not Promise.objects.exists()
 
 
 def test_the_promise_ends_with_its_job(user, node):
