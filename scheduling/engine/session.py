@@ -4,8 +4,9 @@ kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from scheduling.engine.boards import CacheCounters
 from scheduling.engine.ordering import expected_shapes, in_service_order
@@ -17,6 +18,16 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Plan, Reservation, Running
 
 _Key = tuple[EnginePolicy, tuple[tuple[object, int], ...]]
+# What queues may hold and do hold, and how a call deals with jobs that found no place: both change all the time, and
+# nothing that is kept depends on them.
+_OF_THE_CALL: Mapping[str, Any] = {
+    "queues": (),
+    "capped": False,
+    "lending": True,
+    "reserve_after_ms": None,
+    "preempts": False,
+    "preempts_unsaved": False,
+}
 _SHAPES_AT_MOST = 20_000
 
 
@@ -56,9 +67,8 @@ class PlanningSession:
 
     def _planner_for(self, state: ClusterState, policy: EnginePolicy, shapes: Sequence[Expected]) -> Planner:
         """The last planner if it can go on with this state, else a new one; nobody's until its plan is made."""
-        # What queues may hold and do hold changes all the time, and nothing that is kept depends on it.
         key: _Key = (
-            replace(policy, queues=(), lending=True),
+            replace(policy, **_OF_THE_CALL),
             tuple((shape.demand, shape.weight) for shape in shapes),
         )
         planner, self._planner = self._planner, None

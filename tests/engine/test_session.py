@@ -1,6 +1,8 @@
 """What a session keeps between plans, what it drops, and what its counters say."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.ordering import expected_shapes
@@ -45,6 +47,20 @@ def test_another_policy_or_other_nodes_start_anew() -> None:
     state.remove(7)
     run(session, state, job(1, Request(devices=2)), policy=replace(POLICY, precheck_num=1, precheck_den=1))
     assert (session.counters.hits, session.counters.misses) == (0, 3)
+
+
+def test_what_is_kept_serves_plans_with_and_without_caps_promises_and_takeovers() -> None:
+    session, state = PlanningSession(), ClusterState.build(NODES)
+    changes: Sequence[dict[str, Any]] = (
+        {},
+        {"capped": True},
+        {"preempts": True},
+        {"reserve_after_ms": 0},
+        {"lending": False},
+    )
+    for changed in changes:
+        run(session, state, job(1, Request(devices=2)), policy=replace(POLICY, **changed))
+    assert (session.counters.hits, session.counters.misses) == (len(changes) - 1, 1)
 
 
 def test_more_boards_than_fit_into_memory_are_made_again() -> None:
