@@ -18,6 +18,7 @@ from psycopg import errors as pg
 
 from controlplane.base import clock, locks
 from controlplane.base.locks import LeaseToken
+from controlplane.base.tx import Topic, after_commit
 from inventory.health import TAKES_JOBS
 from inventory.models import Device, DeviceHealth, Node, NodeState
 from queues import lifecycle
@@ -122,7 +123,9 @@ def _book(placed: Placed, context: Applying) -> None:
     prechecked = request_of_job(job).device_memory_mib is not None
     _check_devices(placed, context.policy.engine if prechecked else None)
     placement = _insert(placed)
-    drop_holds(placed.job)
+    if drop_holds(placed.job):
+        # Elsewhere than where it was to start, its victims may stay: the next cycle tells them.
+        after_commit(Topic.CYCLE_WAKE)
     Decision.objects.create(
         job=job,
         attempt=placed.attempt,

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from controlplane.base import clock, locks
 from controlplane.base.locks import LeaseToken
@@ -31,6 +31,8 @@ from scheduling.models import LIVE_PHASES, Hold, Phase, Placement
 
 # What runs or is about to; all else is on its way out already.
 STARTED = (Phase.ASSIGNED, Phase.PREPARING, Phase.RUNNING)
+# Who was asked for the place of another and has not answered. People may have asked more of it since.
+ASKED = Placement.objects.filter(phase=Phase.CHECKPOINTING, stop_reason=PREEMPTED)
 # Beyond grace and stop: reports, and the cycle in which the job starts.
 SLACK = timedelta(seconds=60)
 
@@ -111,19 +113,21 @@ def _ask(placement: Placement, job: Job, beneficiary: int) -> None:
 
 
 def settle() -> int:
-    """Give up what came to nothing: takeovers whose job no longer waits or whose time is over, and askings that nobody
-    answered within the grace period. How many; harmless when repeated, one query when there is nothing.
+    """Give up what came to nothing: takeovers whose job no longer waits or whose time is over, and askings for which
+    nothing is kept or that nobody answered within the grace period. How many; harmless when repeated, three queries
+    when there is nothing.
     """
     now = clock.now()
     waits = Q(beneficiary__status=JobStatus.PENDING, beneficiary__intent=Intent.RUN)
     over = Hold.objects.filter(Q(until__lte=now) | ~waits)
-    without_need = set(over.values_list("beneficiary_id", flat=True))
-    for job in sorted(without_need):
+    # What a job was kept is dropped where it starts, here or elsewhere.
+    kept = Hold.objects.filter(beneficiary=OuterRef("yields_to"))
+    in_vain = ASKED.filter(~Exists(kept)).values_list("yields_to_id", flat=True)
+    without_need = {*over.values_list("beneficiary_id", flat=True), *in_vain}
+    for job in sorted(without_need, key=lambda number: number or 0):
         _give_up(job, "preempt-given-up")
     grace = timedelta(seconds=active_policy().preemption.grace_s)
-    silent = Placement.objects.filter(
-        phase=Phase.CHECKPOINTING, stop_reason=PREEMPTED, stopping_at__lte=now - grace
-    )
+    silent = ASKED.filter(stopping_at__lte=now - grace)
     late = set(silent.values_list("yields_to_id", flat=True))
     for job in sorted(number for number in late if number is not None):
         _out_of_grace(job, silent)
@@ -141,17 +145,18 @@ def _out_of_grace(beneficiary: int, silent: Any) -> None:
         bump_epoch({placement.node_id for placement in placements})
 
 
-def _give_up(beneficiary: int, code: str) -> None:
+def _give_up(beneficiary: int | None, code: str) -> None:
+    """None: a job that is no more."""
     with transaction.atomic():
-        asked = Placement.objects.filter(yields_to=beneficiary, phase=Phase.CHECKPOINTING)
+        asked = ASKED.filter(yields_to=beneficiary)
         numbers = set(asked.values_list("job_id", flat=True))
-        jobs = lifecycle.lock_jobs({beneficiary, *numbers})
+        jobs = lifecycle.lock_jobs(numbers if beneficiary is None else {beneficiary, *numbers})
         placements = list(asked.filter(job__in=numbers).select_for_update(no_key=True).order_by("pk"))
         abandon(beneficiary, jobs, placements, code)
 
 
 def abandon(
-    beneficiary: int, jobs: dict[int, Job], placements: Sequence[Placement], code: str, **details: Any
+    beneficiary: int | None, jobs: dict[int, Job], placements: Sequence[Placement], code: str, **details: Any
 ) -> None:
     """The kept place is free for all again, and those who did not yet stop run on and are spared for a while. Jobs and
     placements are locked.
@@ -168,9 +173,8 @@ def abandon(
         told = {"for_job": beneficiary, **details}
         lifecycle.keep_place(jobs[placement.job_id], code, told, started=placement.running_at is not None)
     bump_epoch({placement.node_id for placement in placements})
-    dropped = drop_holds(beneficiary)
-    job = jobs.get(beneficiary)
-    if dropped and job is not None and job.status == JobStatus.PENDING:
+    job = None if beneficiary is None else jobs.get(beneficiary)
+    if job is not None and drop_holds(job.pk) and job.status == JobStatus.PENDING:
         lifecycle.remark(job, "takeover-given-up", {})
     after_commit(Topic.CYCLE_WAKE)
 
