@@ -117,7 +117,7 @@ def _stop(placement: Placement, job: Job, move: _Move) -> None:
     Placement.objects.filter(pk=placement.pk).update(
         phase=Phase.STOPPING,
         stop_reason=move.stop_reason,
-        stopping_at=placement.stopping_at or clock.now(),
+        stopping_at=clock.now(),
     )
     lifecycle.remark(job, move.event, {"placement": placement.pk, **move.details(placement)})
 

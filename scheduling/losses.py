@@ -56,7 +56,9 @@ def give_up_unstoppable(endings: Mapping[str, Ending], *, before: datetime) -> i
     device that failed for good and may hold their process for ever; how many. Late answers of theirs change nothing.
     """
     on_failed = Slice.objects.filter(FAILED).values("placement_id")
-    hopeless = Q(stop_reason__in=endings) | Q(pk__in=on_failed)
+    # A checkpoint takes as long as its job said, and what is asked for one was not told to stop yet.
+    told = ~Q(phase=Phase.CHECKPOINTING)
+    hopeless = Q(told, stop_reason__in=endings) | Q(pk__in=on_failed)
     stuck = Placement.objects.filter(
         hopeless, phase__in=LIVE_PHASES, stopping_at__lte=before, node__state__in=REPORTING
     )

@@ -142,8 +142,8 @@ def _note_checkpoint(placement: Placement, job: Job, told: Checkpoint) -> None:
         lifecycle.restate(job, CHECKPOINT, details)
     if told.asked is None or told.asked != asked_number(placement):
         return
-    if path and not told.problem:
-        _write(placement, {"phase": Phase.STOPPING})
+    if (path and not told.problem) or lifecycle.is_final(job):
+        _write(placement, {"phase": Phase.STOPPING, "stopping_at": clock.now()})
     else:
         _write(placement, {"phase": Phase.RUNNING, "stop_reason": "", "stopping_at": None})
         problem = without_control_characters(told.problem)[:500]

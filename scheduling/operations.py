@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
@@ -14,7 +15,7 @@ from queues import lifecycle, waiting
 from queues.models import Job
 from queues.spec import decode_spec
 from scheduling.backends.agent import bump_epoch
-from scheduling.evacuation import REQUEUED
+from scheduling.evacuation import PREEMPTED, REQUEUED
 from scheduling.models import LIVE_PHASES, Phase, Placement
 
 SUSPENDED = "suspended"
@@ -67,19 +68,25 @@ def _asks_for_checkpoint(job: Job, placements: Iterable[Placement], *, lose_work
 
 
 def _stop(placements: Iterable[Placement], reason: str, *, asks: bool) -> None:
+    """What was asked for a checkpoint before answers that asking, whoever wanted it."""
     now = clock.now()
     nodes = set()
     for placement in placements:
-        running = placement.phase == Phase.RUNNING
-        phase = Phase.CHECKPOINTING if asks and running else Phase.STOPPING
-        Placement.objects.filter(pk=placement.pk).update(phase=phase, stop_reason=reason, stopping_at=now)
+        changes: dict[str, Any] = {"phase": Phase.STOPPING, "stopping_at": now}
+        if asks and placement.phase == Phase.RUNNING:
+            changes["phase"] = Phase.CHECKPOINTING
+        elif asks and placement.phase == Phase.CHECKPOINTING:
+            changes = {}
+        Placement.objects.filter(pk=placement.pk).update(stop_reason=reason, **changes)
         nodes.add(placement.node_id)
     bump_epoch(nodes)
     after_commit(Topic.CYCLE_WAKE)
 
 
 def resume_job(job_id: int, *, actor: str) -> bool:
-    """Let a suspended job wait again, or one that is asked for its checkpoint run on; False for any other."""
+    """Let a suspended job wait again, or one that is asked for its checkpoint run on, unless another job asked for its
+    place before; False for any other.
+    """
     with transaction.atomic():
         job = lifecycle.lock_jobs([job_id])[job_id]
         if lifecycle.resume(job, actor=actor):
@@ -88,7 +95,12 @@ def resume_job(job_id: int, *, actor: str) -> bool:
         placements = list(asked.select_for_update(no_key=True).order_by("pk"))
         if not placements or not lifecycle.go_on(job, "resumed", {}):
             return False
-        asked.update(phase=Phase.RUNNING, stop_reason="", stopping_at=None)
+        yields = [one.yields_to_id for one in placements if one.yields_to_id is not None]
+        if yields:
+            asked.update(stop_reason=PREEMPTED)
+            lifecycle.preempt(job, {"for_job": yields[0]})
+        else:
+            asked.update(phase=Phase.RUNNING, stop_reason="", stopping_at=None)
         bump_epoch({placement.node_id for placement in placements})
         return True
 

@@ -141,7 +141,8 @@ def _out_of_grace(beneficiary: int, silent: Any) -> None:
         return
     with transaction.atomic():
         _jobs, placements = locked_live(silent.filter(yields_to=beneficiary))
-        Placement.objects.filter(pk__in=[one.pk for one in placements]).update(phase=Phase.STOPPING)
+        asked = Placement.objects.filter(pk__in=[one.pk for one in placements])
+        asked.update(phase=Phase.STOPPING, stopping_at=clock.now())
         bump_epoch({placement.node_id for placement in placements})
 
 
@@ -180,11 +181,16 @@ def abandon(
 
 
 def refuse(placement: Placement, job: Job, code: str, details: Mapping[str, Any]) -> None:
-    """A victim that can make no checkpoint runs on; its row and its job's are locked. The rest of what was asked for
-    that job is given up by the next cycle: here nothing else may be locked.
+    """A victim that can make no checkpoint runs on, also one that a person wanted suspended since; its row and its
+    job's are locked. The rest of what was asked for that job is given up by the next cycle: here nothing else may be
+    locked.
     """
     spared_until = clock.now() + timedelta(seconds=active_policy().preemption.min_run_s)
     Placement.objects.filter(pk=placement.pk).update(yields_to=None, spared_until=spared_until)
-    lifecycle.keep_place(job, code, details, started=placement.running_at is not None)
+    started = placement.running_at is not None
+    if not lifecycle.keep_place(job, code, details, started=started) and not lifecycle.go_on(
+        job, code, details
+    ):
+        lifecycle.remark(job, code, details)
     expire(placement.yields_to_id)
     after_commit(Topic.CYCLE_WAKE)
