@@ -130,17 +130,27 @@ def _running(row: Row, slices: tuple[SliceChoice, ...], facts: _Facts) -> Runnin
         borrowed=row["borrowed"],
         idle=bool(slices) and ran is not None and all(part.device not in facts.busy for part in slices),
         checkpointable=row["checkpoint"] is not None,
-        spared=leaves or _is_spared(row, ran, facts),
+        spared=leaves
+        or is_spared(row["spared_until"], row["attempt"], ran=ran, now=now, min_run=facts.min_run),
         # What is at stake should its checkpoint fail.
         lost_work_ms=None if ran is None else int(ran.total_seconds() * 1000),
     )
 
 
-def _is_spared(row: Row, ran: timedelta | None, facts: _Facts) -> bool:
-    """One that had to leave before, or refused to, is left alone for a while."""
-    if row["spared_until"] is not None and row["spared_until"] > facts.now:
+def is_spared(
+    spared_until: datetime | None,
+    attempt: int,
+    *,
+    ran: timedelta | None,
+    now: datetime,
+    min_run: timedelta,
+) -> bool:
+    """One that had to leave before, or refused to, is left alone for a while; `ran` is None where it has not
+    started.
+    """
+    if spared_until is not None and spared_until > now:
         return True
-    return row["attempt"] > 1 and ran is not None and ran < facts.min_run
+    return attempt > 1 and ran is not None and ran < min_run
 
 
 def expected_end(row: Row, usually: timedelta | None, now: datetime) -> datetime:

@@ -19,15 +19,17 @@ from controlplane.base.locks import LeaseToken
 from controlplane.base.tx import Topic, after_commit
 from controlplane.policy.active import active_policy
 from controlplane.policy.document import CheckpointTimeout
+from controlplane.policy.document import Preemption as PreemptionPolicy
 from queues import lifecycle
 from queues.models import Intent, Job, JobStatus
 from queues.spec import decode_spec
 from scheduling.backends.agent import GRACE_S, bump_epoch
 from scheduling.bookings import locked_live
-from scheduling.engine.types import Plan, Preemption, Reservation
+from scheduling.engine.types import Plan, Preemption, PreemptionCause, Reservation
 from scheduling.evacuation import PREEMPTED
 from scheduling.kept import drop_holds, expire, keep
 from scheduling.models import LIVE_PHASES, Hold, Phase, Placement
+from scheduling.running import is_spared
 
 # What runs or is about to; all else is on its way out already.
 STARTED = (Phase.ASSIGNED, Phase.PREPARING, Phase.RUNNING)
@@ -93,7 +95,9 @@ def _still_holds(
     live = {(placement.job_id, placement.attempt, placement.node_id) for placement in placements}
     if live != {(victim.job, victim.attempt, victim.node) for victim in takeover.victims}:
         return False
-    if any(placement.phase not in STARTED for placement in placements):
+    said = {victim.job: victim.cause for victim in takeover.victims}
+    rules = active_policy().preemption
+    if not all(_may_ask(one, jobs[one.job_id], said[one.job_id], rules) for one in placements):
         return False
     victims = [jobs[number] for number in attempts if number in jobs]
     asked = [one for one in victims if one.status in (JobStatus.STARTING, JobStatus.RUNNING)]
@@ -101,9 +105,29 @@ def _still_holds(
     return len(asked) == len(attempts) == preemptable.count()
 
 
+def _may_ask(placement: Placement, job: Job, cause: PreemptionCause, rules: PreemptionPolicy) -> bool:
+    """Not what leaves already, is spared by now or has started since it was chosen as one that has not; nor work that
+    would be lost where the policy keeps it.
+    """
+    if placement.phase not in STARTED:
+        return False
+    now, min_run = clock.now(), timedelta(seconds=rules.min_run_s)
+    ran = None if placement.running_at is None else now - placement.running_at
+    if is_spared(placement.spared_until, placement.attempt, ran=ran, now=now, min_run=min_run):
+        return False
+    if ran is None:
+        return True
+    keeps = rules.on_checkpoint_timeout is CheckpointTimeout.KEEP
+    return cause is not PreemptionCause.UNSTARTED and (_can_save(job) or not keeps)
+
+
+def _can_save(job: Job) -> bool:
+    return decode_spec(job.spec).checkpoint is not None
+
+
 def _ask(placement: Placement, job: Job, beneficiary: int) -> None:
     """For a checkpoint where it runs and can make one; else it leaves at once."""
-    asks = placement.phase == Phase.RUNNING and decode_spec(job.spec).checkpoint is not None
+    asks = placement.phase == Phase.RUNNING and _can_save(job)
     Placement.objects.filter(pk=placement.pk).update(
         phase=Phase.CHECKPOINTING if asks else Phase.STOPPING,
         stop_reason=PREEMPTED,

@@ -9,11 +9,12 @@ import pytest
 from agent.protocol import Want
 from controlplane.base import clock
 from queues.models import Intent
+from scheduling.cycle import Worker
 from scheduling.evacuation import reconcile
 from scheduling.models import Hold, Phase, Placement
 from scheduling.operations import cancel_job, requeue_job, resume_job, suspend_job
 from tests.scheduling import factories as make
-from tests.scheduling.test_preemption import answer, codes, fresh, status, stopped, told, urgent, victim
+from tests.scheduling.test_preemption import WAY, answer, codes, fresh, status, stopped, told, urgent, victim
 
 pytestmark = pytest.mark.django_db
 
@@ -153,3 +154,30 @@ def test_a_checkpoint_may_take_longer_than_a_stop(user, node):
     reconcile()
     placement.refresh_from_db()
     assert placement.phase == Phase.LOST
+
+
+@pytest.mark.parametrize("changes", [{"checkpoint": None}, {}])
+def test_what_started_since_the_view_of_it_was_read_is_not_stopped_as_unstarted(user, node, changes):
+    worker = Worker()
+    job = make.make_job(user, **{**WAY, **changes, "resources": {"devices": 2}})
+    make.run_cycle(worker)
+    worker.running.load()
+    placement = Placement.objects.get(job=job)
+    make.report(node, make.started(placement))
+    first = make.make_job(user, resources={"devices": 2})
+    make.run_cycle(worker)
+    placement.refresh_from_db()
+    assert placement.phase == Phase.RUNNING and status(job, first) == ["running", "pending"]
+    worker.running.forget()
+    make.run_cycle(worker)
+    assert status(job) == ["preempting" if changes == {} else "running"]
+
+
+def test_what_was_spared_since_the_view_of_it_was_read_is_not_asked(user, node):
+    worker = Worker()
+    job, placement = victim(user, node, 2)
+    worker.running.load()
+    Placement.objects.filter(pk=placement.pk).update(spared_until=clock.now() + timedelta(minutes=1))
+    first = make.make_job(user, resources={"devices": 2})
+    make.run_cycle(worker)
+    assert status(job, first) == ["running", "pending"]
