@@ -275,6 +275,9 @@ def _holds(ids: Collection[int] | None) -> dict[int, tuple[EngineHold, ...]]:
             cpus=kept.cpus,
             host_memory_mib=kept.host_memory_mib,
             read_bandwidth_mib_s=kept.read_bandwidth_mib_s,
+            queue=kept.queue,
+            team=kept.team,
+            owner=kept.owner,
         )
         found[node].append(hold)
     return {node: tuple(holds) for node, holds in found.items()}

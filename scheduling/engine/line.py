@@ -242,6 +242,7 @@ class Line:
 def _within_caps(state: ClusterState, policy: EnginePolicy, job: PendingJob) -> bool:
     """As the planner's, which costs more to make."""
     quotas, demand = Quotas(state, policy), demand_of(job.request, policy)
+    quotas.lift(job.job)
     borrows = policy.lending and quotas.lends_to(job.queue)
     caps = quotas.caps_of(job, cores=not demand.wants_devices, borrows=borrows)
     return not caps or could_fit(Claim(job, 0, caps), demand, quotas, state.interned.models)

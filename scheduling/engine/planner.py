@@ -75,7 +75,8 @@ class Planner:
         self._shapes = Shapes()
         self.boards = Boards(self.ledger, self._scale, most_bytes=BOARD_BYTES if keep_boards else 0)
         self._cores = CoreChoices(self.ledger)
-        self.quotas = Quotas(self.ledger.state, policy) if policy.capped else None
+        held = self.ledger.holds
+        self.quotas = Quotas(self.ledger.state, policy, kept=held) if policy.capped else None
         self._refused: set[tuple[int, int, object]] = set()
         # What all nodes may draw although it is more than the cap.
         self._granted_uw = 0
@@ -160,6 +161,7 @@ class Planner:
         if holds:
             self._granted_uw = self._draw_uw()
         self.ledger.free_for(job)
+        self._lift(job)
 
     def would_start(self, job: PendingJob) -> list[Placed] | None:
         """Where the replicas would go if this job were next, without taking anything; None when it would not start."""
@@ -232,6 +234,7 @@ class Planner:
         placed = self._with_holds(claim, holds) if holds else None
         if placed is None:
             self.roll_back(mark)
+            self._lift(claim.job.job)
             placed = self.all_or_none(claim)
         if placed is None:
             self.roll_back(mark)
@@ -245,6 +248,11 @@ class Planner:
         shape, replicas, owner = claim.key
         kinds = {(shape, 1, owner), (shape, replicas, owner), (shape, 1, None), (shape, replicas, None)}
         return not kinds.isdisjoint(self._refused)
+
+    def _lift(self, job: int) -> None:
+        """What is held for a job counts under caps for others alone."""
+        if self.quotas is not None:
+            self.quotas.lift(job)
 
     def checkpoint(self) -> tuple[int, int]:
         return self.ledger.checkpoint(), 0 if self.quotas is None else self.quotas.checkpoint()
@@ -270,6 +278,7 @@ class Planner:
     ) -> list[tuple[Placed, Allocation]] | None:
         """As `_all_or_none`; None, too, when the job and what stays kept would draw too much together."""
         self._granted_uw = self._draw_uw()
+        self._lift(claim.job.job)
         for hold in holds:
             self.ledger.give_back(hold)
         placed = self.all_or_none(claim)
@@ -359,12 +368,18 @@ class Planner:
         known: dict[object, Refusal] = {}
         found = []
         for earlier in refused:
+            job, mark = earlier.job, self.checkpoint()
+            mine = job.job if job.job in self.ledger.holds else None
+            if mine is not None:
+                self._lift(mine)
             # A queue that was empty then may hold something by now, and with it have caps.
-            claim = earlier if self.quotas is None else self.claim(earlier.job, borrows=earlier.borrows)
-            if claim.key not in known:
+            claim = earlier if self.quotas is None else self.claim(job, borrows=earlier.borrows)
+            key = (claim.key, mine)
+            if key not in known:
                 found_for = self._refusal(claim)
-                known[claim.key] = found_for if steward is None else steward.explained(claim, found_for)
-            found.append(replace(known[claim.key], job=claim.job.job))
+                known[key] = found_for if steward is None else steward.explained(claim, found_for)
+            self.roll_back(mark)
+            found.append(replace(known[key], job=job.job))
         return tuple(found)
 
     def _refusal(self, claim: Claim) -> Refusal:

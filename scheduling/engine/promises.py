@@ -60,7 +60,8 @@ class Hold:
     """Free capacity of a node that is kept for one job: it is hidden from everybody else, and the job may use it.
 
     The caller leaves a hold out once it is over; `until_ms` says when that will be (None: until it is dropped).
-    What a hold names beyond what is free is not held.
+    What a hold names beyond what is free is not held. Queue, team and owner are the job's: the whole place counts under
+    their caps at once, but for the job itself.
     """
 
     job: int
@@ -69,6 +70,9 @@ class Hold:
     host_memory_mib: int = 0
     read_bandwidth_mib_s: int = 0
     until_ms: int | None = None
+    queue: int = 0
+    team: int = 0
+    owner: int = 0
 
     def __post_init__(self) -> None:
         _OF_HOLD.check(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from scheduling.engine.holders import Holder
 from scheduling.engine.modelnames import matches
 from scheduling.engine.quantities import Bools, Ints, split_by_largest_remainder
 from scheduling.engine.state import ClusterState
+from scheduling.engine.taking import model_of
 from scheduling.engine.types import (
     WHOLE_MILLI,
     CapKind,
@@ -106,13 +107,33 @@ class _QueueCaps:
         return [*self.devices, *self.cores, *(cap for caps in shared for cap in caps)]
 
 
-class Quotas:
-    """Caps of all queues of a policy over the capacity of a state. Takes are undone back to a mark, newest first."""
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What one hold counts under the caps of its job; `model` is interned."""
 
-    def __init__(self, state: ClusterState, policy: EnginePolicy) -> None:
+    holder: Holder
+    model: int
+    milli: int
+    cores: bool
+
+
+class Quotas:
+    """Caps of all queues of a policy over the capacity of a state. What holds keep counts, too, also what of it has not
+    come free yet: of the jobs `kept`, or of all. Takes are undone back to a mark, newest first.
+    """
+
+    def __init__(
+        self, state: ClusterState, policy: EnginePolicy, *, kept: Collection[int] | None = None
+    ) -> None:
         self._models = [str(model) for model in state.interned.models.values]
         self._queues = self._build(capacity_of(state), policy.queues)
         self._journal: list[tuple[list[Cap], _QueueCaps, bool, int]] = []
+        found = state.derived("kept", lambda: _kept_in(state))
+        self._kept = {job: some for job, some in found.items() if kept is None or job in kept}
+        # Jobs whose holds no longer count, each with the place in the journal from which on.
+        self._lifted: dict[int, int] = {}
+        for part in (part for some in self._kept.values() for part in some):
+            self.take(part.holder, model=part.model, milli=part.milli, cores=part.cores)
 
     def lends_to(self, queue: int) -> bool:
         """Whether jobs of this queue may borrow what is idle."""
@@ -127,7 +148,8 @@ class Quotas:
         if queue is None:
             return []
         own = queue.cores if cores else queue.devices
-        found = list(own) if queue.held[cores] > 0 and not (borrows and queue.borrows) else []
+        held_milli = queue.held[cores] - self._counted_for(job.job, job.queue, cores=cores)
+        found = list(own) if held_milli > 0 and not (borrows and queue.borrows) else []
         if not cores:
             found += queue.teams.get(job.team, ())
             found += queue.members.get((job.team, job.owner), ())
@@ -153,6 +175,20 @@ class Quotas:
         queue.held[cores] += milli
         self._journal.append((touched, queue, cores, milli))
 
+    def lift(self, job: int) -> None:
+        """From now on what is held for this job counts no more: it is served, or counted otherwise."""
+        if job in self._lifted or job not in self._kept:
+            return
+        self._lifted[job] = len(self._journal)
+        for part in self._kept[job]:
+            self.take(part.holder, model=part.model, milli=-part.milli, cores=part.cores)
+
+    def _counted_for(self, job: int, queue: int, *, cores: bool) -> int:
+        if job in self._lifted:
+            return 0
+        mine = (part for part in self._kept.get(job, ()) if part.holder.queue == queue)
+        return sum(part.milli for part in mine if part.cores == cores)
+
     def checkpoint(self) -> int:
         """A mark to roll back to."""
         return len(self._journal)
@@ -164,6 +200,8 @@ class Quotas:
             for cap in touched:
                 cap.held_milli -= milli
             queue.held[cores] -= milli
+        if self._lifted:
+            self._lifted = {job: place for job, place in self._lifted.items() if place < mark}
 
     def room_by_model(self, caps: Iterable[Cap]) -> Ints:
         """Per interned model (last: the unknown one) the milli-device that all these caps leave."""
@@ -243,6 +281,17 @@ class Quotas:
             for (queue_id, model), milli in _shares(total, shares).items():
                 found[queue_id].append((model, milli))
         return found
+
+
+def _kept_in(state: ClusterState) -> dict[int, tuple[_Kept, ...]]:
+    """The whole places of all holds, by job."""
+    found: dict[int, list[_Kept]] = defaultdict(list)
+    for hold in (hold for info in state.infos for hold in info.holds):
+        cores = not hold.slices
+        milli = WHOLE_MILLI * len(hold.cpus) if cores else sum(part.compute_milli for part in hold.slices)
+        holder = Holder(hold.queue, hold.team, hold.owner)
+        found[hold.job].append(_Kept(holder, model_of(state, hold.slices), milli, cores))
+    return {job: tuple(some) for job, some in found.items()}
 
 
 def _cap_of(queue: int, given: TeamCap) -> Cap:

@@ -231,6 +231,8 @@ class Promises:
     def _count(self, kept: _Kept, sign: int) -> None:
         if self._planner.quotas is None:
             return
+        # What is promised to a job that holds something counts once.
+        self._planner.quotas.lift(kept.places[0].job)
         for place in kept.places:
             milli, cores = sum(part.compute_milli for part in place.slices), not place.slices
             milli = WHOLE_MILLI * len(place.cpus) if cores else milli

@@ -329,3 +329,23 @@ def test_a_queue_that_is_no_longer_preemptable_keeps_what_it_has(user, node):
     first = urgent(user)
     assert status(job, first) == ["running", "pending"] and fresh(first).intent == Intent.RUN
     assert JobStatus.PREEMPTING not in status(job)
+
+
+def test_a_later_job_does_not_take_the_share_of_a_job_whose_victim_leaves(user, node):
+    """Training may hold two of four: the first job waits for them, and the device that came free is none of it."""
+    for index in (2, 3):
+        make.make_device(node, index=index)
+    Queue.objects.update(quota_ppm=None)
+    Queue.objects.filter(name="training").update(quota_ppm=500_000)
+    job, placement = victim(user, node, 2)
+    filler, placed_filler = victim(user, node, 1, checkpoint=None)
+    victim(user, node, 1, checkpoint=None)
+    first = urgent(user)
+    make.report(node, make.ended(placed_filler))
+    later = make.make_job(user, queue="training", resources={"devices": 1})
+    make.run_cycle()
+    assert status(job, filler, first, later) == ["preempting", "succeeded", "pending", "pending"]
+    answer(node, placement)
+    stopped(node, placement)
+    make.run_cycle()
+    assert status(first, later) == ["starting", "pending"]

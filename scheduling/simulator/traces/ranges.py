@@ -93,6 +93,9 @@ RANGES: dict[type[Any], dict[str, Range]] = {
         "host_memory_mib": MIB,
         "read_bandwidth_mib_s": _BANDWIDTH,
         "until_ms": TIME_MS,
+        "queue": ID,
+        "team": ID,
+        "owner": ID,
     },
     PendingJob: {
         "job": ID,
