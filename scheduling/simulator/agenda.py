@@ -19,10 +19,11 @@ class Kind(IntEnum):
     WINDOW = 3
     LATEST = 4
     CYCLE = 5
+    PATIENT = 6
 
 
 class Agenda:
-    """Entries by time, kind and subject: a job (END, LATEST) or a node (REPAIR, FAIL).
+    """Entries by time, kind and subject: a job (END, LATEST, PATIENT) or a node (REPAIR, FAIL).
 
     `window_at` is the moment at which held jobs are looked at again; an earlier one takes its place.
     """
@@ -31,6 +32,7 @@ class Agenda:
         self._running, self._pending = running, pending
         self._heap: list[tuple[int, Kind, int, int]] = []
         self._latest: set[int] = set()
+        self._patient: set[int] = set()
         self._repairs = 0
         self.window_at: int | None = None
         self.cycle_due = False
@@ -44,6 +46,8 @@ class Agenda:
                 self.window_at = at
             case Kind.LATEST:
                 self._latest.add(subject)
+            case Kind.PATIENT:
+                self._patient.add(subject)
             case Kind.CYCLE:
                 self.cycle_due = True
         heapq.heappush(self._heap, (at, kind, subject, version))
@@ -60,6 +64,8 @@ class Agenda:
                 self.window_at = None
             case Kind.LATEST:
                 self._latest.discard(subject)
+            case Kind.PATIENT:
+                self._patient.discard(subject)
             case Kind.CYCLE:
                 self.cycle_due = False
         return kind, subject
@@ -71,8 +77,9 @@ class Agenda:
         return self._heap[0][0] if self._heap else None
 
     def started(self, job: int) -> None:
-        """Its latest start is no matter any more."""
+        """How long it waits is no matter any more."""
         self._latest.discard(job)
+        self._patient.discard(job)
 
     def helps(self) -> bool:
         """Whether something to come could let a waiting job start, be it that nothing runs and nobody arrives."""
@@ -95,4 +102,6 @@ class Agenda:
                 return at != self.window_at
             case Kind.LATEST:
                 return subject not in self._latest
+            case Kind.PATIENT:
+                return subject not in self._patient
         return False

@@ -2,7 +2,8 @@
 
 Equal requests share a fate: when one is refused, all behind it would be. So a plan is handed, of each group,
 no more jobs than could be placed, and no group that was refused since capacity last came free. What the
-plan decides is what it would have decided over all of them.
+plan decides is what it would have decided over all of them. Under caps only jobs of one team in one queue are equal;
+where places are promised, only jobs that run about as long (to a power of two): the shorter may start ahead of one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scheduling.engine.types import EnginePolicy, Request
 from scheduling.simulator.jobs import SimJob
 
 Key = tuple[bool, int, int, int, int]
-_Place = tuple[Request, int, bool]
+_Place = tuple[Request, int, bool, tuple[int, ...]]
 
 
 @dataclass(slots=True, eq=False)
@@ -47,13 +48,19 @@ class Group:
     refused: bool = False
     lacks_room: bool = False
 
+    def find(self, job: int) -> Waiting:
+        """The one of its jobs that has this number."""
+        return next(waiting for waiting in self.jobs if waiting.job.job == job)
+
 
 class Pending:
     """The queue; `others` counts the jobs that are not deferrable."""
 
     def __init__(self, policy: EnginePolicy) -> None:
         self._priorities = {queue.queue: queue.priority for queue in policy.queues}
+        self._capped, self._promises = policy.capped, policy.reserve_after_ms is not None
         self._groups: dict[_Place, Group] = {}
+        self._group_of: dict[int, Group] = {}
         self.count = self.held = self.others = 0
 
     def add(self, job: SimJob, *, attempt: int, left_ms: int, since_ms: int, held: bool) -> Group:
@@ -61,8 +68,7 @@ class Pending:
         known = job.queue in self._priorities
         priority = self._priorities.get(job.queue, 0)
         key = (not known, -priority, -job.priority, job.submitted_ms, job.job)
-        group = self._group(job, held=held)
-        insort(group.jobs, Waiting(job, attempt, left_ms, since_ms, key))
+        group = self._insert(Waiting(job, attempt, left_ms, since_ms, key), held=held)
         self.count += 1
         self.held += held
         self.others += not job.deferrable
@@ -72,22 +78,25 @@ class Pending:
         """It was placed."""
         group.jobs.remove(waiting)
         if not group.jobs:
-            del self._groups[_place(waiting.job, held=group.held)]
+            del self._groups[self._place(waiting, held=group.held)]
+        del self._group_of[waiting.job.job]
         self.count -= 1
         self.held -= group.held
         self.others -= not waiting.job.deferrable
 
     def expire(self, job: int) -> Group | None:
         """A held job may wait no longer: move it among the others."""
-        for group in [g for g in self._groups.values() if g.held]:
-            for waiting in group.jobs:
-                if waiting.job.job == job:
-                    self.drop(group, waiting)
-                    found = self._group(waiting.job, held=False)
-                    insort(found.jobs, waiting)
-                    self.count += 1  # deferrable, so not one of the others
-                    return found
-        return None
+        group = self._group_of.get(job)
+        if group is None or not group.held:
+            return None
+        waiting = group.find(job)
+        self.drop(group, waiting)
+        self.count += 1  # deferrable, so not one of the others
+        return self._insert(waiting, held=False)
+
+    def group_of(self, job: int) -> Group | None:
+        """Where the job waits; None when it does not."""
+        return self._group_of.get(job)
 
     def capacity_came_free(self) -> None:
         """Everything is worth another try."""
@@ -111,13 +120,18 @@ class Pending:
     def __iter__(self) -> Iterator[Waiting]:
         return (waiting for group in self._groups.values() for waiting in group.jobs)
 
-    def _group(self, job: SimJob, *, held: bool) -> Group:
-        at = _place(job, held=held)
+    def _insert(self, waiting: Waiting, *, held: bool) -> Group:
+        at, job = self._place(waiting, held=held), waiting.job
         if at not in self._groups:
             cores = job.replicas * job.request.cores
             self._groups[at] = Group(job.request, job.milli, cores, held)
-        return self._groups[at]
+        group = self._group_of[job.job] = self._groups[at]
+        insort(group.jobs, waiting)
+        return group
 
-
-def _place(job: SimJob, *, held: bool) -> _Place:
-    return (job.request, job.replicas, held)
+    def _place(self, waiting: Waiting, *, held: bool) -> _Place:
+        job = waiting.job
+        among: tuple[int, ...] = (job.queue, job.team) if self._capped else ()
+        if self._promises:
+            among = (*among, waiting.left_ms.bit_length())
+        return (job.request, job.replicas, held, among)

@@ -21,6 +21,7 @@ from scheduling.simulator.log import Event, Happened, Sink, part_of
 from scheduling.simulator.metrics import Meter, Waits, Work
 from scheduling.simulator.pending import Group, Pending, Waiting
 from scheduling.simulator.settings import Settings
+from scheduling.simulator.standing import Standing
 
 
 def _nothing(_: Event) -> None:
@@ -36,9 +37,10 @@ class Replay:
         self.cluster, self.settings, self._tell = cluster, settings, sink
         self.meter, self.waits, self.work = Meter(), Waits(), Work()
         self.pending = Pending(settings.policy)
-        self._deciding = Deciding(cluster, self.pending, settings)
-        self._holding = Holding(cluster, self.pending, settings.valley)
         self.running: dict[int, Running] = {}
+        self._standing = Standing(cluster, settings.policy, self.running)
+        self._deciding = Deciding(cluster, self.pending, settings, self._standing)
+        self._holding = Holding(cluster, self.pending, settings.valley)
         self._agenda = Agenda(self.running, self.pending)
         self.first_ms = self.now_ms = 0
         self._jobs: Iterator[SimJob] = iter(jobs)
@@ -102,8 +104,16 @@ class Replay:
                     self._repair(subject)
                 case Kind.LATEST:
                     self._dirty |= self.pending.expire(subject) is not None
+                case Kind.PATIENT:
+                    self._try_again(subject)
                 case Kind.WINDOW | Kind.CYCLE:
                     self._dirty = True
+
+    def _try_again(self, job: int) -> None:
+        """It has waited for so long that a place may be promised to it."""
+        group = self.pending.group_of(job)
+        if group is not None and not self._deciding.has_promised_enough(group):
+            group.refused, self._dirty = False, True
 
     def _arrive(self, at: int, progress: Callable[[int], None]) -> None:
         while self._next is not None and self._next.submitted_ms <= at:
@@ -125,6 +135,13 @@ class Replay:
                 self._agenda.push(job.latest_start_ms, Kind.LATEST, job.job)
         group = self.pending.add(job, attempt=attempt, left_ms=left_ms, since_ms=self.now_ms, held=held)
         self._dirty |= not group.refused
+        after_ms = self.settings.policy.reserve_after_ms
+        if after_ms is None:
+            return
+        if job.submitted_ms + after_ms <= self.now_ms:
+            self._try_again(job.job)
+        else:
+            self._agenda.push(job.submitted_ms + after_ms, Kind.PATIENT, job.job)
 
     def _maybe_cycle(self, at: int) -> None:
         if not self._dirty:
@@ -153,6 +170,7 @@ class Replay:
         pull = max(pull_ms(job, part, self.cluster) for part in parts)
         run = Running(job, waiting.attempt, parts, waiting.left_ms * PPM, now)
         self.running[job.job] = run
+        self._standing.started(job, parts)
         if waiting.attempt == 1:
             self.waits.started(job, now - job.submitted_ms)
             self.waits.pulls.append(pull)
@@ -224,6 +242,7 @@ class Replay:
 
     def _leave(self, run: Running) -> None:
         del self.running[run.job.job]
+        self._standing.left(run.job, run.parts)
         self.meter.busy -= run.busy
         for part in run.parts:
             self.cluster.release(part)

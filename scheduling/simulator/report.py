@@ -86,19 +86,26 @@ def tables(report: Mapping[str, Any]) -> str:
     body = ["", _line("waits, s", tuple(name.removesuffix("_s") for name in _WAITS))]
     body += [_line(name, tuple(found[key] for key in _WAITS)) for name, found in rows.items()]
     rest = {**report["fragmentation"], "energy_kwh": report["energy_kwh"], **report["output"]}
-    return "\n".join([*head, *body, "", *(f"{name}: {_cell(value)}" for name, value in rest.items())]) + "\n"
+    assumed = {name: report["assumptions"][name] for name in ("preemption", "run_times")}
+    lines = (f"{name}: {_cell(value)}" for name, value in {**rest, **assumed}.items())
+    return "\n".join([*head, *body, "", *lines]) + "\n"
 
 
 def _assumptions(run: Replay) -> dict[str, Any]:
     settings, hardware = run.settings, asdict(run.cluster.hardware)
     valley = settings.valley
     failures = settings.failures
+    reserves = settings.policy.reserve_after_ms is not None
     return {
         "order": settings.order.value,
         "seed": settings.seed,
         "cycle_ms": settings.cycle_ms,
         "most_attempts": settings.most_attempts,
         "weights_ppm": {term.value: weight for term, weight in settings.policy.weights_ppm.items()},
+        "capped": settings.policy.capped,
+        "reserve_after_ms": settings.policy.reserve_after_ms,
+        "preemption": "not simulated: nobody is asked to leave",
+        "run_times": "known to the engine" if reserves else None,
         "valley": None if valley is None else f"{valley.start:%H:%M}-{valley.end:%H:%M} {valley.zone.key}",
         "failures": None if failures is None else asdict(failures),
         "hardware": hardware,
