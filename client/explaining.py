@@ -26,6 +26,9 @@ WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-
 @as_documented()
 def show_explanation(answer: Answered) -> None:
     """The sentence, then the score sheet of a job that was placed, or what would help one that waits."""
+    if answer["sentence"] is None:
+        print(say("no-decision", status=escape_controls(answer["status"])))
+        return
     print(escape_controls(answer.section("sentence")["text"]))
     if line := answer.get("line"):
         print(escape_controls(line["sentence"]["text"]))
@@ -75,7 +78,8 @@ def _show_runners_up(scored: Sequence[JSON], *, winner_ppm: int, decimals: int) 
 @as_documented()
 def show_refusal(answer: JSON) -> None:
     """What is left after each filter, the nodes that came near, the changes that help, and when it could start."""
-    print(f"{say('filters')}:")
+    if answer["funnel"]:
+        print(f"{say('filters')}:")
     for row in answer["funnel"]:
         label = escape_controls(row["label"])
         print(f"  {label}: {say('removed')} {row['removed']}, {say('left')} {row['left']}")
@@ -87,8 +91,14 @@ def show_refusal(answer: JSON) -> None:
         print(f"{say('changes')}:")
         for change in answer["changes"]:
             print(f"  {escape_controls(change['text'])}")
-    if answer["estimate"] is not None or answer["sentence"]["code"] not in WITHOUT_ESTIMATE:
+    if unknown := answer.get("start_unknown"):
+        print(escape_controls(unknown["text"]))
+    elif answer["estimate"] is not None or _waits_for_room(answer):
         print(_estimate(answer["estimate"]))
+
+
+def _waits_for_room(answer: JSON) -> bool:
+    return answer["status"] != "held" and answer["sentence"]["code"] not in WITHOUT_ESTIMATE
 
 
 @as_documented()

@@ -95,6 +95,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "not all jobs served before it could be counted.",
         "预计最早 {at} 在 {node} 启动，待以下作业结束后：{jobs}（{basis}）；未能计入排在其前面的全部作业。",
     ),
+    "no-decision": (
+        "Nothing was decided about this job; its status is {status}.",
+        "尚未对此作业作出决策；其状态为 {status}。",
+    ),
     "no-estimate": (
         "When it could start is unknown: no known end of a running job would let it.",
         "何时能启动未知：没有已知结束时间的运行作业能为其腾出空间。",

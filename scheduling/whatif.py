@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from scheduling.engine.bounds import MOST_MIB
 from scheduling.engine.emptying import emptied
 from scheduling.engine.ordering import in_service_order
-from scheduling.engine.plan import plan
+from scheduling.engine.plan import Planner, plan
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
+    AGENTLESS,
     PAUSED,
     DeviceHealth,
     EnginePolicy,
@@ -148,6 +150,88 @@ def made_plan(situation: Situation, *, state: ClusterState | None = None, limit:
 def first_in_line(jobs: Iterable[PendingJob], policy: EnginePolicy, most: int) -> tuple[PendingJob, ...]:
     """The jobs that are served first, at most so many."""
     return tuple(in_service_order(jobs, policy)[: max(0, most)])
+
+
+class AtBest:
+    """The nodes as they would be with nothing on them, sound and open, and no cap in force; unknown sizes are large. Of
+    nodes that are alike there are as many as the largest of the jobs could use.
+    """
+
+    def __init__(self, nodes: Iterable[NodeInfo], policy: EnginePolicy, jobs: Sequence[PendingJob]) -> None:
+        most = max((job.replicas for job in jobs), default=1)
+        alike: dict[Hashable, list[NodeInfo]] = defaultdict(list)
+        for info in nodes:
+            some = alike[_kind_of(info)]
+            if len(some) < most:
+                some.append(info)
+        kept = [_at_best(info) for some in alike.values() for info in some]
+        free = replace(policy, capped=False, power_cap_mw=None, reserve_after_ms=None, preempts=False)
+        self._planner = Planner(ClusterState.build(kept), free, ())
+
+    def never_starts(self, job: PendingJob) -> bool:
+        """Whether even so no node takes the job."""
+        return self._planner.would_start(_at_ease(job)) is None
+
+
+def _kind_of(info: NodeInfo) -> Hashable:
+    """What decides about room on an empty node."""
+    devices = (
+        (
+            one.model,
+            one.memory_total_mib,
+            one.memory_reserved_mib,
+            one.numa,
+            one.parent is None,
+            one.power_limit_mw,
+        )
+        for one in info.devices
+    )
+    cpus = Counter((cpu.numa, cpu.max_mhz) for cpu in info.cpus if cpu.online and not cpu.reserved)
+    return (
+        info.not_ready == AGENTLESS,
+        info.node_set,
+        info.labels,
+        info.memory_mib,
+        info.read_bandwidth_total_mib_s,
+        (info.idle_mw, info.core_mw, info.power_cap_mw),
+        info.runs_containers,
+        tuple(devices),
+        len({cpu.core for cpu in info.cpus}),
+        frozenset(cpus.items()),
+    )
+
+
+def _at_best(info: NodeInfo) -> NodeInfo:
+    devices = (
+        replace(
+            one,
+            health=DeviceHealth.HEALTHY,
+            cordoned=False,
+            memory_total_mib=MOST_MIB if one.memory_total_mib is None else one.memory_total_mib,
+            memory_booked_mib=0,
+            memory_used_mib=None,
+            compute_booked_milli=0,
+            foreign_mib=0,
+        )
+        for one in info.devices
+    )
+    return replace(
+        info,
+        not_ready=AGENTLESS if info.not_ready == AGENTLESS else None,
+        observe_only=False,
+        memory_mib=info.memory_mib or MOST_MIB,
+        memory_booked_mib=0,
+        read_bandwidth_booked_mib_s=0,
+        measured_mw=None,
+        holds=(),
+        cpus=tuple(replace(cpu, booked=False) if cpu.booked else cpu for cpu in info.cpus),
+        devices=tuple(devices),
+    )
+
+
+def _at_ease(job: PendingJob) -> PendingJob:
+    """What it avoids, it need not avoid for ever."""
+    return replace(job, request=replace(job.request, excluded_nodes=(), excluded_devices=()))
 
 
 def _job(edit: AddJobs, job: int, now_ms: int) -> PendingJob:

@@ -221,6 +221,9 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     ),
     "placed": _("Placed on %(node)s, the best of %(candidates)s nodes that could take it."),
     "placed-only": _("Placed on %(node)s, the only node that could take it."),
+    "start-never": _(
+        "No node that is there now can ever take it as it is set up, not even with nothing else on it."
+    ),
     "start-no-known-end": _("When it could start is unknown: no known end of a running job would let it."),
     "start-recorded": _("When it could start is unknown: a recording does not say how long jobs run."),
     "start-not-tried": _(

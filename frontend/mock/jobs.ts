@@ -95,6 +95,7 @@ export const WAITING: Explain = {
   ],
   decision: null,
   estimate: { at: new Date(now + 5_240_000).toISOString(), is_earliest: false, basis: "history", node: 7, node_name: "tb-007", after_jobs: [{ job: 311, name: "finetune-7b" }, { job: 400, name: null }] },
+  start_unknown: null,
   picture: {
     node_name: "tb-007", request_mib: 40 * GIB, safety_mib: 8 * GIB,
     devices: [vessel(0, 60, 34.8), vessel(1, 60, 37.2), vessel(2, 60, 24.6), vessel(3, 60, 33), ...[0.8, 0.76, 0.81, 0.7].map((use, i) => vessel(4 + i, 80, 80 * use))],
@@ -107,7 +108,7 @@ const decision: Decision = {
   loader_cpus: [], candidates: 139, runners_up: [candidate(31, "tb-031", [0.92, 0.6, 0.85, 0.7, 0.55])], tie: null, isolates_users: false,
 };
 
-export const PLACED: Explain = { status: "running", decided_at: ago(3200), since: null, cycle: 183871, sentence: null, funnel: [], near: [], changes: [], decision, picture: null, estimate: null, cap: null, line: null, reservation: null };
+export const PLACED: Explain = { status: "running", decided_at: ago(3200), since: null, cycle: 183871, sentence: null, funnel: [], near: [], changes: [], decision, picture: null, estimate: null, start_unknown: null, cap: null, line: null, reservation: null };
 
 export function events(id: number): JobEvent[] {
   const of = JOBS.find((one) => one.id === id) ?? waiting;

@@ -301,6 +301,13 @@ class CapSerializer(serializers.Serializer):
     holders_total = serializers.IntegerField()
 
 
+class WhySerializer(serializers.Serializer):
+    """A reason: why a job waits, or why it is not known when it could start."""
+
+    code = serializers.CharField()
+    text = serializers.CharField()
+
+
 class EstimateSerializer(serializers.Serializer):
     """When a waiting job would start if nothing else came: once the jobs `after_jobs` ended on that node, some of which
     may still wait themselves, served before it. `basis` says where their expected ends are from. With `is_earliest` not
@@ -331,7 +338,9 @@ class ReservationSerializer(serializers.Serializer):
 
 
 class ExplainSerializer(serializers.Serializer):
-    """Why a job waits, or why it went where it is."""
+    """Why a job waits, or why it went where it is. One that waits for room has an `estimate` of its start, or
+    `start_unknown` says why not.
+    """
 
     status = serializers.ChoiceField(choices=JobStatus.choices)
     decided_at = serializers.DateTimeField(allow_null=True)
@@ -344,6 +353,7 @@ class ExplainSerializer(serializers.Serializer):
     decision = DecisionSerializer(allow_null=True)
     picture = PictureSerializer(allow_null=True)
     estimate = EstimateSerializer(allow_null=True)
+    start_unknown = WhySerializer(allow_null=True)
     cap = CapSerializer(allow_null=True)
     line = LineSerializer(allow_null=True)
     reservation = ReservationSerializer(allow_null=True)

@@ -24,7 +24,12 @@ from inventory.api.serializers import ReasonSerializer
 from queues.wording import FAULTS, fault
 from scheduling import models
 from scheduling.api.requests import WHAT_IF_REQUEST
-from scheduling.api.serializers import EstimateSerializer, NamedJobSerializer, SentenceSerializer
+from scheduling.api.serializers import (
+    EstimateSerializer,
+    NamedJobSerializer,
+    SentenceSerializer,
+    WhySerializer,
+)
 from scheduling.edits import EditFaults
 from scheduling.recordings import UnreadableRecording, document, load
 from scheduling.selectors.whatif import what_if
@@ -160,13 +165,6 @@ class PlaceSerializer(serializers.Serializer):
 
     node = serializers.IntegerField()
     node_name = serializers.CharField()
-
-
-class WhySerializer(serializers.Serializer):
-    """Why a job waits."""
-
-    code = serializers.CharField()
-    text = serializers.CharField()
 
 
 class JobChangeSerializer(serializers.Serializer):

@@ -18,7 +18,7 @@ from scheduling.engine.types import PendingJob, Placed, Plan
 from scheduling.estimates import expected_run_ms
 from scheduling.outlook import takeovers_after
 from scheduling.requests import request_of, sized
-from scheduling.selectors.explanations import EMPTY, explain_refusal, placed_view
+from scheduling.selectors.explanations import EMPTY, NO_START, explain_refusal, placed_view
 from scheduling.selectors.gates import held_at_first
 from scheduling.selectors.live import Live, live_view, node_names, situation_of
 from scheduling.selectors.yielding import TAKES_OVER, victims_of
@@ -50,7 +50,7 @@ def dry_run(accepted: Accepted, user: User) -> dict[str, Any]:
     view = None if refusal is None else explain_refusal(live, refusal, tasks[0], spec, user)
     takeover = None if view is None else _takeover(live, situation, found)
     if view is not None and takeover is not None:
-        view |= {"sentence": plain_sentence(TAKES_OVER).as_json(), "estimate": None}
+        view |= {"sentence": plain_sentence(TAKES_OVER).as_json(), **NO_START}
     return {
         **_answer(spec, placement=None if placed is None else _placement(placed), refusal=view),
         "takeover": takeover and _takeover_view(takeover, user),

@@ -38,7 +38,9 @@ from scheduling.selectors.caps import cap_view, sentence_of
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.line import line_view, reservation_view
 from scheduling.selectors.live import Live, live_view, node_names
+from scheduling.selectors.starts import Unknown, unknown_view
 from scheduling.sheets import decode_placed, decode_refusal
+from scheduling.whatif import AtBest
 from scheduling.wording import (
     Sentence,
     change_text,
@@ -59,10 +61,12 @@ EMPTY: Mapping[str, Any] = {
     "decision": None,
     "picture": None,
     "estimate": None,
+    "start_unknown": None,
     "cap": None,
     "line": None,
     "reservation": None,
 }
+NO_START: Mapping[str, Any] = {"estimate": None, "start_unknown": None}
 PICTURED = frozenset({ReasonCode.DEVICE_MEMORY_PIECE, ReasonCode.DEVICE_MEMORY_TOTAL, ReasonCode.FOREIGN_USE})
 # Changes outside of `resources`, with the value that they set.
 TOP_FIELDS: Mapping[str, Any] = {"node_sets": [], "node_labels": {}}
@@ -89,7 +93,7 @@ def _explain_pending(job: Job, user: User) -> dict[str, Any]:
     view["reservation"] = reservation_view(job)
     if paused is not None:
         # Nothing that its owner could change lets it start before the pause ends.
-        view |= {"sentence": plain_sentence(paused).as_json(), "changes": [], "estimate": None}
+        view |= {"sentence": plain_sentence(paused).as_json(), "changes": [], **NO_START}
     # The reason belongs to the shape and may be older than this job.
     waits_since = job.pending_since or job.submitted_at
     return {
@@ -115,17 +119,21 @@ def explain_refusal(
         "near": [_near(near, names) for near in found.near],
         "changes": [_change(one, spec, names[one.node]) for one in found.changes],
         "picture": _picture(live, found, job.request),
-        "estimate": _estimate(live, found, job, user),
+        **_start(live, found, job, user),
         "cap": None if found.cap is None else cap_view(found.cap, user),
     }
 
 
-def _estimate(live: Live, found: Explanation, job: PendingJob, user: User) -> dict[str, Any] | None:
-    """When it could start; there is nothing to wait for where it fits now."""
+def _start(live: Live, found: Explanation, job: PendingJob, user: User) -> Mapping[str, Any]:
+    """When it could start, or why that is not known; there is nothing to wait for where it fits now."""
     if found.code is None:
-        return None
-    view = estimate_view(live.state, job, live.policy.engine, now_ms=live.now_ms, pending=live.pending)
-    return view and {**view, "after_jobs": named_jobs(view["after_jobs"], user)}
+        return NO_START
+    policy = live.policy.engine
+    view = estimate_view(live.state, job, policy, now_ms=live.now_ms, pending=live.pending)
+    if view is not None:
+        return {**NO_START, "estimate": {**view, "after_jobs": named_jobs(view["after_jobs"], user)}}
+    why = Unknown.NEVER if AtBest(live.state.infos, policy, [job]).never_starts(job) else Unknown.NO_END
+    return {**NO_START, "start_unknown": unknown_view(why)}
 
 
 def _names(live: Live, found: Explanation) -> dict[int, str]:

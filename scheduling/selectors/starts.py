@@ -12,7 +12,7 @@ from scheduling.engine.state import ClusterState
 from scheduling.engine.types import PendingJob
 from scheduling.estimates import estimate_view, expected_ends
 from scheduling.selectors.bookings import named_jobs
-from scheduling.whatif import Situation
+from scheduling.whatif import AtBest, Situation
 from scheduling.wording import plain_sentence
 
 MOST_ESTIMATED = 20
@@ -26,6 +26,7 @@ NO_START: Mapping[str, Any] = {"start": None, "start_unknown": None}
 class Unknown(StrEnum):
     """Why no start is told; the codes of the sentences that say so."""
 
+    NEVER = "start-never"
     NO_END = "start-no-known-end"
     RECORDED = "start-recorded"
     NOT_TRIED = "start-not-tried"
@@ -35,20 +36,31 @@ def starts(
     situation: Situation, waiting: Sequence[PendingJob], user: User, *, is_recorded: bool
 ) -> dict[int, dict[str, Any]]:
     """By job `start`, or null, and why it is null. Ends of what ran when something was recorded are not known."""
-    if is_recorded or not waiting:
-        return {job.job: _unknown(Unknown.RECORDED) for job in waiting}
-    state, ends = ClusterState.build(situation.nodes), expected_ends()
-    found, until_s = {}, clock.monotonic_s() + MOST_S
+    if not waiting:
+        return {}
+    ends, until_s = () if is_recorded else expected_ends(), clock.monotonic_s() + MOST_S
+    state, at_best = ClusterState.build(situation.nodes), AtBest(situation.nodes, situation.policy, waiting)
+    found = {}
     for place, job in enumerate(waiting):
         if place >= MOST_ESTIMATED or clock.monotonic_s() > until_s:
-            found[job.job] = _unknown(Unknown.NOT_TRIED)
-            continue
-        view = estimate_view(
-            state, job, situation.policy, now_ms=situation.now_ms, pending=situation.jobs, ends=ends
-        )
-        named = view and {**view, "after_jobs": named_jobs(view["after_jobs"], user)}
-        found[job.job] = _known(named) if named else _unknown(Unknown.NO_END)
+            found[job.job] = _unknown(Unknown.RECORDED if is_recorded else Unknown.NOT_TRIED)
+        elif at_best.never_starts(job):
+            found[job.job] = _unknown(Unknown.NEVER)
+        elif is_recorded:
+            found[job.job] = _unknown(Unknown.RECORDED)
+        else:
+            view = estimate_view(
+                state, job, situation.policy, now_ms=situation.now_ms, pending=situation.jobs, ends=ends
+            )
+            named = view and {**view, "after_jobs": named_jobs(view["after_jobs"], user)}
+            found[job.job] = _known(named) if named else _unknown(Unknown.NO_END)
     return found
+
+
+def unknown_view(why: Unknown) -> dict[str, str]:
+    """Why no start is told, as code and sentence."""
+    sentence = plain_sentence(why)
+    return {"code": sentence.code, "text": sentence.text}
 
 
 def _known(view: dict[str, Any]) -> dict[str, Any]:
@@ -56,5 +68,4 @@ def _known(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(why: Unknown) -> dict[str, Any]:
-    sentence = plain_sentence(why)
-    return {"start": None, "start_unknown": {"code": sentence.code, "text": sentence.text}}
+    return {"start": None, "start_unknown": unknown_view(why)}

@@ -445,3 +445,28 @@ def test_a_trial_names_who_would_leave_and_counts_the_tasks_that_start():
     assert lines[:2] == ["Would wait: No place is free.", "Asked to leave for it: 3 (old), 4"]
     assert lines[-1] == "Of the 9 tasks of this array 0 start now."
     assert not any("unknown" in line for line in lines)
+
+
+def test_a_held_job_is_explained_by_what_holds_it_alone():
+    held = explained(
+        status="held", sentence={"code": "held-person", "text": "It is held."}, funnel=[], line=None
+    )
+    assert lines_of("explain", "5", answer=held) == ["It is held."]
+
+
+def test_a_job_that_nobody_looked_at_has_no_empty_places():
+    told = {"code": "not-looked-at", "text": "The scheduler has not looked at this job yet."}
+    answer = explained(sentence=told, funnel=[], line=None, reservation=None, start_unknown=None)
+    assert lines_of("explain", "5", answer=answer) == [told["text"]]
+
+
+def test_a_job_about_which_nothing_was_decided_says_its_status():
+    answer = explained(status="cancelled", sentence=None, funnel=[])
+    assert lines_of("explain", "5", answer=answer) == [
+        "Nothing was decided about this job; its status is cancelled."
+    ]
+
+
+def test_why_no_start_is_known_is_told_in_the_words_of_the_server():
+    answer = explained(start_unknown={"code": "start-never", "text": "No node can ever take it."})
+    assert lines_of("explain", "5", answer=answer)[-1] == "No node can ever take it."

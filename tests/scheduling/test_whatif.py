@@ -138,7 +138,7 @@ def test_a_job_that_would_wait_is_told_when_it_could_start(user, api, monkeypatc
     assert clock.to_ms(at) == clock.to_ms(ends.running_at) + 600_000
     assert second["start"]["is_earliest"], "how long the one before it runs is not known"
     (longer,) = ask(api, {"kind": "add-job", "spec": make.body(resources={"devices": 2})})["changes"]
-    assert (longer["start"], longer["start_unknown"]["code"]) == (None, "start-no-known-end")
+    assert (longer["start"], longer["start_unknown"]["code"]) == (None, "start-never")
     (goes,) = ask(api, {"kind": "add-job", "spec": make.body()})["changes"]
     assert goes["after"]["node"] == node.pk and (goes["start"], goes["start_unknown"]) == (None, None)
     (then,) = ask(api, {"kind": "drain-node", "node": node.pk}, recording=Recording.objects.get().pk)[

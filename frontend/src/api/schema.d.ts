@@ -2039,7 +2039,10 @@ export interface components {
         };
         /** @enum {string} */
         ExitClassEnum: "success" | "exit-code" | "signal" | "start-failed" | "time-limit" | "cancelled" | "node-lost" | "device-failed" | "drained" | "lost-process" | "dependency" | "deadline" | "requeued";
-        /** @description Why a job waits, or why it went where it is. */
+        /**
+         * @description Why a job waits, or why it went where it is. One that waits for room has an `estimate` of its start, or
+         *     `start_unknown` says why not.
+         */
         Explain: {
             status: components["schemas"]["JobStatusEnum"];
             /** Format: date-time */
@@ -2054,6 +2057,7 @@ export interface components {
             decision: components["schemas"]["Decision"] | null;
             picture: components["schemas"]["Picture"] | null;
             estimate: components["schemas"]["Estimate"] | null;
+            start_unknown: components["schemas"]["Why"] | null;
             cap: components["schemas"]["Cap"] | null;
             line: components["schemas"]["Line"] | null;
             reservation: components["schemas"]["Reservation"] | null;
@@ -3310,7 +3314,7 @@ export interface components {
             changes: components["schemas"]["JobChange"][];
             changes_total: number;
         };
-        /** @description Why a job waits. */
+        /** @description A reason: why a job waits, or why it is not known when it could start. */
         Why: {
             code: string;
             text: string;

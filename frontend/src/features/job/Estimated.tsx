@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import type { Estimate } from "@/api/types";
 import { JobLink } from "@/features/nodes/JobLink";
-import { duration, shortTime, dateTime } from "@/lib/format";
+import { duration, shortTime, dateTime, typeset } from "@/lib/format";
 import { useNow } from "@/lib/useNow";
 import { useWidth } from "@/lib/useWidth";
 import { None } from "@/ui/Words";
@@ -14,10 +14,12 @@ const FLOOR = 30;
 const NAMED = 4;
 const DAY_MS = 86_400_000;
 
-export function Estimated({ estimate }: { estimate: Estimate | null }) {
+interface EstimatedProps { estimate: Estimate | null; unknown: { text: string } | null }
+
+export function Estimated({ estimate, unknown }: EstimatedProps) {
   const { t, i18n } = useTranslation();
   const now = useNow();
-  if (!estimate) return <p className="mut">{t("job.estimate.none")}</p>;
+  if (!estimate) return <p className="mut">{unknown ? typeset(unknown.text) : t("job.estimate.none")}</p>;
   const at = Date.parse(estimate.at);
   const time = at - now < DAY_MS ? shortTime(estimate.at, i18n.language) : dateTime(estimate.at, i18n.language);
   const isDue = at <= now;

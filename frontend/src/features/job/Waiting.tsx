@@ -32,7 +32,7 @@ export function Waiting({ explain, aside, title, onTake }: WaitingProps) {
         <Panel title={t("job.filters")} meta={t("job.filterUnit")}>{explain.funnel.length > 0 ? <Funnel steps={explain.funnel} /> : <p className="mut">{t("job.noFunnel")}</p>}</Panel>
         <Panel title={t("job.nearest")} meta={t("job.nearestNote")}><Candidates near={explain.near} /></Panel>
         <div className="stack">
-          <Panel title={t("job.estimate.title")} meta={explain.estimate ? t("job.estimate.note") : null}><Estimated estimate={explain.estimate} /></Panel>
+          <Panel title={t("job.estimate.title")} meta={explain.estimate ? t("job.estimate.note") : null}><Estimated estimate={explain.estimate} unknown={explain.start_unknown} /></Panel>
           {aside}
         </div>
       </Columns>

@@ -78,7 +78,7 @@ export default {
   estimate: {
     title: "Estimated start",
     note: "if nothing else comes",
-    none: "Not known: no running job whose end is known would free what this job needs.",
+    none: "None at this point.",
     earliest: "at the earliest: not all jobs served before it could be counted;",
     in: "in {{time}}",
     due: "any moment now",

@@ -76,7 +76,7 @@ export default {
   estimate: {
     title: "预计开始",
     note: "假设没有新作业到来",
-    none: "未知：没有已知结束时间的运行中作业能腾出本作业所需的资源。",
+    none: "目前没有估计。",
     earliest: "最早；未能计入排在其前面的全部作业；",
     in: "还有 {{time}}",
     due: "随时可能开始",

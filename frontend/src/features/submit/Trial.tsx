@@ -59,6 +59,7 @@ function Waits({ refusal, stops, onTake }: WaitsProps) {
     <div className="stack">
       <Panel main title={t("submit.waits")} meta={t("submit.trialNote")}>
         {refusal.sentence ? <p className="why">{typeset(refusal.sentence.text)}</p> : null}
+        {refusal.start_unknown ? <p className="sm mut">{typeset(refusal.start_unknown.text)}</p> : null}
         <Stops jobs={stops} />
         <Picture explain={refusal} />
       </Panel>
