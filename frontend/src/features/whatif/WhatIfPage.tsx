@@ -8,10 +8,11 @@ import { meQuery } from "@/api/session";
 import { asProblem } from "@/api/problem";
 import type { Edit, WhatIf } from "@/api/types";
 import { useMay } from "@/app/context";
-import { count, dateTime } from "@/lib/format";
+import { count, dateTime, dayLabel } from "@/lib/format";
 import { Copyable, curl } from "@/ui/ApiCall";
 import { Empty, Loading } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
+import { byDay } from "./days";
 import { EditForm } from "./EditForm";
 import { MOST_EDITS, readEdits, requestOf, type WhatIfSearch } from "./edits";
 import { Result } from "./Result";
@@ -80,7 +81,11 @@ function Start({ recording, onChange }: { recording: number | null; onChange: (r
       <select className="field start" aria-label={t("whatif.start")} value={recording ?? ""} onChange={(event) => onChange(event.target.value === "" ? null : Number(event.target.value))}>
         <option value="">{t("whatif.clusterNow")}</option>
         {isListed ? null : <option value={recording ?? ""}>{t("whatif.recordingId", { id: String(recording) })}</option>}
-        {found.map((one) => <option key={one.id} value={one.id}>{t("whatif.recordingOf", { at: dateTime(one.at, i18n.language), jobs: count(one.jobs), nodes: count(one.nodes), id: String(one.id) })}</option>)}
+        {byDay(found, (at) => dayLabel(at, i18n.language)).map(([day, ones]) => (
+          <optgroup key={ones[0]?.id} label={day}>
+            {ones.map((one) => <option key={one.id} value={one.id}>{t("whatif.recordingOf", { at: dateTime(one.at, i18n.language), jobs: count(one.jobs), nodes: count(one.nodes), id: String(one.id) })}</option>)}
+          </optgroup>
+        ))}
       </select>
       <p className="sm mut" style={{ marginTop: 6 }}>{t(recording === null ? "whatif.nowNote" : "whatif.recordingNote")} <Link to="/status">{t("whatif.allRecordings")}</Link></p>
     </>

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { JobChange, Outcome } from "@/api/types";
 import { change, countVerdicts, queuePairs, reasonPairs, verdictOf, waitsIn } from "./compare";
+import { byDay } from "./days";
 import { EMPTY_DRAFT, specOfDraft } from "./draft";
 import { MOST_EDITS, readEdits, readWhatIfSearch, requestOf } from "./edits";
 
@@ -58,4 +59,10 @@ it("finds a weight in the policy", () => {
   expect(weightIn(document, "resource-fit")).toBe("0.35");
   expect(weightIn(document, "affinity")).toBe(".25");
   expect(weightIn(document, "power")).toBeNull();
+});
+
+it("groups recordings by day and keeps their order", () => {
+  const [late, early, before] = [{ at: "2026-05-04T08:00" }, { at: "2026-05-04T07:00" }, { at: "2026-05-03T23:00" }];
+  expect(byDay([late, early, before], (at) => at.slice(0, 10))).toEqual([["2026-05-04", [late, early]], ["2026-05-03", [before]]]);
+  expect(byDay([], String)).toEqual([]);
 });
