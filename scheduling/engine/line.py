@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -151,9 +153,23 @@ class Line:
 
     def plan(self, jobs: Sequence[PendingJob], at_ms: int) -> Sequence[Placed]:
         """What the planner starts then."""
+        return self.planner_at(at_ms).run(jobs, None).placed
+
+    def planner_at(self, at_ms: int, **changes: Any) -> Planner:
+        """A planner over the cluster and its caps as they will be then, with these changes of its policy."""
         happened = self._until(at_ms)
-        policy, ledger = self._policy_after(happened), self._after(happened)
-        return Planner(self._state, policy, (), ledger=ledger).run(jobs, None).placed
+        policy = replace(self._policy_after(happened), **changes)
+        return Planner(self._state, policy, (), ledger=self._after(happened))
+
+    def moments(self, after_ms: int, until_ms: int) -> list[int]:
+        """When something ends in between, the last moment included."""
+        return sorted({at_ms for at_ms in self._end_ms if after_ms < at_ms <= until_ms})
+
+    def anew(self) -> Line:
+        """The same ends of what runs, and nothing started since; of a line that was asked nothing yet."""
+        twin = copy(self)
+        twin._end_ms, twin._started = self._end_ms[: self._running], []
+        return twin
 
     def start(self, place: int, job: PendingJob, placed: Sequence[Placed], end_ms: int) -> None:
         """From now on this job, at this place in the line, runs until then."""

@@ -51,8 +51,8 @@ class Steward(Protocol):
     def refused(self, claim: Claim) -> None:
         """The job waits on."""
 
-    def explained(self, claim: Claim, refusal: Refusal) -> Refusal:
-        """The refusal, with the promise that it is for, if it is."""
+    def explained(self, claims: Sequence[Claim], refusals: Sequence[Refusal]) -> Sequence[Refusal]:
+        """The refusals of these claims, each with the promise that it is for, if it is."""
 
 
 class Planner:
@@ -366,7 +366,7 @@ class Planner:
 
     def _refusals(self, refused: Sequence[Claim], steward: Steward | None) -> tuple[Refusal, ...]:
         known: dict[object, Refusal] = {}
-        found = []
+        claims, found = [], []
         for earlier in refused:
             job, mark = earlier.job, self.checkpoint()
             mine = job.job if job.job in self.ledger.holds else None
@@ -376,11 +376,11 @@ class Planner:
             claim = earlier if self.quotas is None else self.claim(job, borrows=earlier.borrows)
             key = (claim.key, mine)
             if key not in known:
-                found_for = self._refusal(claim)
-                known[key] = found_for if steward is None else steward.explained(claim, found_for)
+                known[key] = self._refusal(claim)
             self.roll_back(mark)
+            claims.append(claim)
             found.append(replace(known[key], job=job.job))
-        return tuple(found)
+        return tuple(found if steward is None else steward.explained(claims, found))
 
     def _refusal(self, claim: Claim) -> Refusal:
         job, board, room_uw = claim.job, self.board(claim.shape), self.room_uw()

@@ -140,7 +140,7 @@ class Quotas:
         found = self._queues.get(queue)
         return found is not None and found.borrows
 
-    def caps_of(self, job: PendingJob, *, cores: bool, borrows: bool = False) -> list[Cap]:
+    def caps_of(self, job: PendingJob | Holder, *, cores: bool, borrows: bool = False) -> list[Cap]:
         """The caps that bind this job, all but its queue's own when it borrows. A queue that holds nothing of the kind
         may always start one job, whatever its own caps are: rounding locks nobody out.
         """

@@ -2,50 +2,53 @@
 
 The first moment at which a job starts should all that runs end as expected is its reservation. What is free of that
 place is kept, and what the job will hold counts under its caps at once. A job behind it may run there only when it
-should be gone by then (back-fill).
+should be gone by then (back-fill). A promise stays where it is only while its place would still serve the job then.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from scheduling.engine.allocation import Allocation, rest_of
-from scheduling.engine.claims import FOR_WANT_OF_ROOM, Claim
+from scheduling.engine.blockers import has_room, in_the_way, waits_for
+from scheduling.engine.claims import Claim
+from scheduling.engine.estimate import least
 from scheduling.engine.holders import Holder, holder_of
+from scheduling.engine.kinds import kinds_of, of_open_kinds
 from scheduling.engine.line import Line
 from scheduling.engine.planner import Planner
 from scheduling.engine.preemption import Outlook, promise_of, release_of, take_over
-from scheduling.engine.quota import CODES
-from scheduling.engine.taking import allocation_of, as_far_as_free, model_of
+from scheduling.engine.proving import cost_of, serve_then
+from scheduling.engine.taking import allocation_of, as_far_as_free
 from scheduling.engine.types import (
-    WHOLE_MILLI,
-    NearMiss,
     PendingJob,
     Placed,
     Plan,
-    ReasonCode,
     Refusal,
     Reservation,
 )
 
 # Each new promise costs some looks at the whole cluster; further jobs get theirs in the next plans.
 MOST_NEW = 2
+# So do looks that come to nothing, of jobs that seemed to have a chance.
+MOST_IN_VAIN = 16
 MOST_AT_ONCE = 16
 # So that jobs that wait for one kind of device never use up what others need.
 MOST_OF_A_KIND = 2
 # A promise that slips by no more than that is kept where it is.
 SLACK_MS = 60_000
 _NEVER = 1 << 61
-_CURABLE = frozenset({*FOR_WANT_OF_ROOM, ReasonCode.GANG, *CODES.values()})
 
 
 def serve(planner: Planner, jobs: Sequence[PendingJob], limit: int | None, outlook: Outlook) -> Plan:
     """Decide jobs in the order given, with promises where the policy has them."""
     if planner.policy.reserve_after_ms is None and not planner.policy.preempts:
         return planner.run(jobs, limit)
-    promises = Promises(planner, outlook, {job.job for job in jobs})
+    seen = jobs if limit is None else jobs[: max(0, limit)]
+    promises = Promises(planner, outlook, {job.job for job in seen})
     found = planner.run(jobs, limit, promises)
     preemptions, takeovers = take_over(planner, jobs, found, outlook, promises.occupy)
     return replace(found, reservations=promises.all(), preemptions=preemptions, takeovers=takeovers)
@@ -56,7 +59,12 @@ class _Kept:
     """The places promised to one job, and what of them is kept out of the ledger now."""
 
     places: tuple[Reservation, ...]
+    kinds: frozenset[int]
     held: tuple[Allocation, ...]
+
+    @property
+    def job(self) -> int:
+        return self.places[0].job
 
     @property
     def starts_at_ms(self) -> int:
@@ -76,15 +84,17 @@ class Promises:
         self._state = planner.ledger.state
         self._kept: list[_Kept] = []
         self._started: list[tuple[Holder, Sequence[Placed], int]] = []
-        self._new = 0
-        self._of_kind: Counter[object] = Counter()
-        self._without_use: set[tuple[object, int]] = set()
+        self._new = self._in_vain = 0
+        self._without_use: set[tuple[object, tuple[int, ...]]] = set()
         self._hints: dict[int, tuple[Reservation, ...]] = {}
+        self._ends: Line | None = None
+        self._at_last: Planner | None = None
+        self._hopeless: set[object] = set()
         for job, places in _by_job(outlook.reservations).items():
             if job in jobs:
                 self._hints[job] = places
-            elif self._is_there(places):
-                self._keep(places)
+            elif job not in planner.ledger.holds and (still := self._still_good(places, None)):
+                self._keep(still)
 
     def all(self) -> tuple[Reservation, ...]:
         """Every promise in force, in the order in which it was made."""
@@ -94,102 +104,134 @@ class Promises:
         """A start of the job in what is kept for itself, or for others who start only once it should have ended."""
         job = claim.job
         ends_ms = _NEVER if job.runs_ms is None else self._outlook.now_ms + job.runs_ms
-        own = [kept for kept in self._kept if kept.places[0].job == job.job]
-        lifted = [kept for kept in self._kept if kept in own or kept.starts_at_ms >= ends_ms]
-        if not lifted or (not own and (claim.key, len(lifted)) in self._without_use):
+        lifted = [kept for kept in self._kept if kept.job == job.job or kept.starts_at_ms >= ends_ms]
+        jobs = tuple(kept.job for kept in lifted)
+        if not lifted or {(claim.key, jobs), (claim.shape, jobs)} & self._without_use:
             return None
         mark = self._planner.checkpoint()
         for kept in lifted:
             self._lift(kept)
         placed = self._planner.all_or_none(claim)
         if placed is None:
+            everybody = claim.job.replicas == 1 and not has_room(self._planner, claim)
+            self._without_use.add((claim.shape if everybody else claim.key, jobs))
             self._planner.roll_back(mark)
-            self._without_use.add((claim.key, len(lifted)))
             return None
-        self._kept = [kept for kept in self._kept if kept not in own]
+        self._forget(job.job)
         for kept in lifted:
-            if kept not in own:
+            if kept.job != job.job:
                 self._settle(kept, [allocation for _, allocation in placed])
         return [decision for decision, _ in placed]
 
     def started(self, claim: Claim, placed: Sequence[Placed]) -> None:
-        """What starts in this plan ends some day, too."""
+        """What starts in this plan ends some day, too; nobody waits for what the job was promised."""
+        for kept in [one for one in self._kept if one.job == claim.job.job]:
+            self._lift(kept)
+            self._forget(kept.job)
         runs_ms = claim.job.runs_ms
         end_ms = _NEVER if runs_ms is None else self._outlook.now_ms + runs_ms
         self._started.append((holder_of(claim.job), placed, end_ms))
+        if end_ms == _NEVER:
+            self._takes_for_good(holder_of(claim.job), placed)
 
     def refused(self, claim: Claim) -> None:
-        """Promise a place to a job that has waited as long as the policy says, if it can have one."""
+        """Promise a place to a job that has waited as long as the policy says, if it can have one. A job that has
+        something held for it waits for that.
+        """
         job, after_ms = claim.job, self._planner.policy.reserve_after_ms
         if after_ms is None or self._outlook.now_ms - job.submitted_at_ms < after_ms:
             return
-        kind = (job.request.models, job.request.devices > 0)
-        if len(self._kept) >= MOST_AT_ONCE or self._of_kind[kind] >= MOST_OF_A_KIND or self._has(job):
+        if len(self._kept) >= MOST_AT_ONCE or self._of(job.job) or job.job in self._planner.ledger.holds:
             return
-        places = self._still_good(job) or self._first_place(claim)
+        if job.job not in self._hints and self._new >= MOST_NEW:
+            return
+        places = self._still_good(self._hints.pop(job.job, ()), job) or self._first_place(job)
         if places:
-            self._of_kind[kind] += 1
             self._keep(places)
 
-    def explained(self, claim: Claim, refusal: Refusal) -> Refusal:
-        """Name the promise without which the job would start now."""
-        if refusal.code not in _CURABLE or not self._kept or self._has(claim.job):
-            return refusal
-        mark = self._planner.checkpoint()
-        blocker: _Kept | None = None
-        for kept in reversed(self._kept):
-            self._lift(kept)
-            if self._planner.all_or_none(claim) is not None:
-                blocker = kept
-                break
-        self._planner.roll_back(mark)
-        return refusal if blocker is None else _waits_for(refusal, blocker.places[0])
+    def explained(self, claims: Sequence[Claim], refusals: Sequence[Refusal]) -> Sequence[Refusal]:
+        """Name the promise without which each job would start now."""
+        if not self._kept:
+            return refusals
+        everybody = [(kept.places[0], partial(self._lift, kept)) for kept in reversed(self._kept)]
+        others = [claim for claim in claims if not self._of(claim.job.job)]
+        without_own = in_the_way(self._planner, others, everybody, None)
+        found = []
+        for claim, refusal in zip(claims, refusals, strict=True):
+            job, blockers = claim.job.job, without_own
+            if self._of(job):
+                blockers = in_the_way(self._planner, [claim], everybody, job)
+            place = None if job in self._planner.ledger.holds else blockers.get(claim.key)
+            found.append(refusal if place is None else waits_for(refusal, place))
+        return found
 
-    def _has(self, job: PendingJob) -> bool:
-        return any(kept.places[0].job == job.job for kept in self._kept)
+    def _of(self, job: int) -> list[_Kept]:
+        return [kept for kept in self._kept if kept.job == job]
 
-    def _is_there(self, places: Sequence[Reservation]) -> bool:
-        """Whether nodes and devices of these places still serve."""
-        for place in places:
-            try:
-                rows = allocation_of(self._state, place)
-            except KeyError:
-                return False
-            ready = self._state.node.ready[rows.node] and not self._state.node.observe_only[rows.node]
-            if not ready or not self._state.device.usable[rows.devices].all():
-                return False
-        return True
-
-    def _still_good(self, job: PendingJob) -> tuple[Reservation, ...]:
-        """The places promised before, unless one is gone or the start slipped."""
-        places = self._hints.get(job.job, ())
-        if not places or not self._is_there(places):
+    def _still_good(self, places: tuple[Reservation, ...], job: PendingJob | None) -> tuple[Reservation, ...]:
+        """The places promised before, unless they no longer serve the job when it should start, or soon after."""
+        now_ms = self._outlook.now_ms
+        if not places or self._full_kinds() & kinds_of(self._state, places):
             return ()
-        devices = {(place.node, part.device) for place in places for part in place.slices}
-        cpus = {(place.node, cpu) for place in places for cpu in place.cpus}
-        at_ms = self._outlook.now_ms
-        for one in self._outlook.running:
-            here = any((one.node, part.device) in devices for part in one.slices)
-            if here or any((one.node, cpu) in cpus for cpu in one.cpus):
-                at_ms = max(at_ms, _NEVER if one.ends_at_ms is None else one.ends_at_ms)
-        if at_ms > places[0].starts_at_ms + SLACK_MS:
-            return ()
-        return tuple(replace(place, starts_at_ms=max(at_ms, place.starts_at_ms)) for place in places)
+        first_ms, last_ms = max(now_ms, places[0].starts_at_ms), places[0].starts_at_ms + SLACK_MS
+        line = self._line()
+        moments = [at_ms for at_ms in (first_ms, *line.moments(first_ms, last_ms)) if at_ms <= last_ms]
 
-    def _first_place(self, claim: Claim) -> tuple[Reservation, ...]:
+        def serve(place: int) -> bool:
+            return serve_then(line.planner_at(moments[place]), places, job)
+
+        found = least(0, len(moments) - 1, serve) if moments else None
+        if found is None:
+            return ()
+        return tuple(replace(place, starts_at_ms=moments[found]) for place in places)
+
+    def _first_place(self, job: PendingJob) -> tuple[Reservation, ...]:
         """Where and when the job starts first, beside what is promised and what this plan started."""
-        job = claim.job
-        if self._new >= MOST_NEW or self._planner.refusal_of(job).code not in _CURABLE:
+        if self._new >= MOST_NEW or self._in_vain >= MOST_IN_VAIN:
+            return ()
+        asked = of_open_kinds(self._planner, job, self._full_kinds())
+        if asked is None or not self._has_a_chance(asked):
+            return ()
+        line = self._line()
+        at_ms = line.next_start([asked])
+        placed = () if at_ms is None or at_ms >= _NEVER else line.plan([asked], at_ms)
+        places = tuple(promise_of(job, one, at_ms or 0) for one in placed)
+        if not places or self._full_kinds() & kinds_of(self._state, places):
+            self._in_vain += 1
+            self._hopeless.add(self._kind(asked))
             return ()
         self._new += 1
-        ends = [(one, one.ends_at_ms) for one in self._outlook.running if one.ends_at_ms is not None]
-        releases = [release_of(one, at_ms) for one, at_ms in ends]
-        line = Line(self._state, self._planner.policy, releases, self._outlook.now_ms)
+        return places
+
+    def _has_a_chance(self, job: PendingJob) -> bool:
+        """Whether it would start once all that should end some day has: what costs little to know, and saves looks."""
+        if self._kind(job) in self._hopeless:
+            return False
+        if self._at_last is None:
+            self._at_last = self._line().planner_at(_NEVER - 1, weights_ppm={})
+        last = self._at_last
+        found = last.would_start(job) is not None if job.replicas > 1 else bool(last.open_to(job).any())
+        if not found:
+            self._hopeless.add(self._kind(job))
+        return found
+
+    def _kind(self, job: PendingJob) -> object:
+        return (job.request, job.replicas, holder_of(job) if self._planner.policy.capped else None)
+
+    def _full_kinds(self) -> set[int]:
+        count = Counter(kind for kept in self._kept for kind in kept.kinds)
+        return {kind for kind, number in count.items() if number >= MOST_OF_A_KIND}
+
+    def _line(self) -> Line:
+        """The ends of what runs, beside what is promised and what this plan started. Nothing is promised on loan."""
+        if self._ends is None:
+            ends = [(one, one.ends_at_ms) for one in self._outlook.running if one.ends_at_ms is not None]
+            releases = [release_of(one, at_ms) for one, at_ms in ends]
+            policy = replace(self._planner.policy, lending=False)
+            self._ends = Line(self._state, policy, releases, self._outlook.now_ms)
+        line = self._ends.anew()
         self.occupy(line)
-        at_ms = line.next_start([job])
-        if at_ms is None or at_ms >= _NEVER:
-            return ()
-        return tuple(promise_of(job, one, at_ms) for one in line.plan([job], at_ms))
+        return line
 
     def occupy(self, line: Line, *, nodes: Collection[int] | None = None, but: int | None = None) -> None:
         """Count what this plan started and what is promised to others than the job `but`, on these nodes or all."""
@@ -197,12 +239,12 @@ class Promises:
             here = [one for one in placed if nodes is None or one.node in nodes]
             line.occupy(holder, here, end_ms)
         for kept in self._kept:
-            if kept.places[0].job != but:
+            if kept.job != but:
                 places = [one for one in kept.places if nodes is None or one.node in nodes]
                 line.occupy(kept.holder, places, _NEVER)
 
     def _keep(self, places: tuple[Reservation, ...]) -> None:
-        self._kept.append(kept := _Kept(places, ()))
+        self._kept.append(kept := _Kept(places, kinds_of(self._state, places), ()))
         held = []
         for place in places:
             rows = as_far_as_free(self._planner.ledger, allocation_of(self._state, place))
@@ -210,6 +252,24 @@ class Promises:
             held.append(rows)
         kept.held = tuple(held)
         self._count(kept, 1)
+        self._takes_for_good(kept.holder, places)
+
+    def _forget(self, job: int) -> None:
+        if self._of(job):
+            self._kept = [kept for kept in self._kept if kept.job != job]
+            self._at_last = None
+            self._hopeless.clear()
+            self._without_use.clear()
+
+    def _takes_for_good(self, holder: Holder, places: Iterable[Placed | Reservation]) -> None:
+        last = self._at_last
+        if last is None:
+            return
+        for place in places:
+            last.ledger.take(as_far_as_free(last.ledger, allocation_of(self._state, place)))
+            if last.quotas is not None:
+                model, milli, cores = cost_of(self._state, place)
+                last.quotas.take(holder, model=model, milli=milli, cores=cores)
 
     def _lift(self, kept: _Kept) -> None:
         for rows in kept.held:
@@ -234,9 +294,7 @@ class Promises:
         # What is promised to a job that holds something counts once.
         self._planner.quotas.lift(kept.places[0].job)
         for place in kept.places:
-            milli, cores = sum(part.compute_milli for part in place.slices), not place.slices
-            milli = WHOLE_MILLI * len(place.cpus) if cores else milli
-            model = model_of(self._state, place.slices)
+            model, milli, cores = cost_of(self._state, place)
             self._planner.quotas.take(kept.holder, model=model, milli=sign * milli, cores=cores)
 
 
@@ -245,11 +303,3 @@ def _by_job(places: Sequence[Reservation]) -> dict[int, tuple[Reservation, ...]]
     for place in places:
         found.setdefault(place.job, []).append(place)
     return {job: tuple(some) for job, some in found.items()}
-
-
-def _waits_for(refusal: Refusal, place: Reservation) -> Refusal:
-    """The same nodes, and of those that would have taken the job one that is kept."""
-    near = NearMiss(place.node, ReasonCode.RESERVED, place.job, 0)
-    return replace(
-        refusal, code=ReasonCode.RESERVED, near=(near, *refusal.near), waits_for=place.job, cap=None
-    )

@@ -54,6 +54,17 @@ def as_far_as_free(ledger: Ledger, wanted: Allocation) -> Allocation:
         compute_milli=np.minimum(wanted.compute_milli, ledger.device.compute_free[wanted.devices]),
         cpus=wanted.cpus[ledger.cpu.free[wanted.cpus]],
         host_memory_mib=min(wanted.host_memory_mib, int(ledger.node.host_free[wanted.node])),
+        read_bandwidth_mib_s=min(wanted.read_bandwidth_mib_s, _reads_left(ledger, wanted)),
+    )
+
+
+def _reads_left(ledger: Ledger, wanted: Allocation) -> int:
+    """What the node still serves; as much as is wanted where nobody knows."""
+    total = int(ledger.node.read_total[wanted.node])
+    return (
+        wanted.read_bandwidth_mib_s
+        if total < 0
+        else max(0, total - int(ledger.node.read_bandwidth[wanted.node]))
     )
 
 

@@ -146,7 +146,7 @@ def test_what_was_kept_for_a_job_of_the_line_is_given_back_when_that_ends() -> N
 def test_a_hold_keeps_after_some_ends_what_it_would_keep_in_a_state_of_then(seed: int) -> None:
     rng = Random(seed)
     nodes = [
-        replace(info, measured_mw=None, devices=tuple(_plainly_booked(d) for d in info.devices))
+        replace(info, measured_mw=None, devices=tuple(plainly_booked(d) for d in info.devices))
         for info in random_nodes(seed)[:3]
     ]
     running = [replace(j, job=500 + j.job) for j in random_jobs(seed, most=6)]
@@ -181,7 +181,7 @@ def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
             info,
             measured_mw=None,
             holds=(),
-            devices=tuple(_plainly_booked(d) for d in info.devices),
+            devices=tuple(plainly_booked(d) for d in info.devices),
         )
         for info in random_nodes(seed)[:3]
     ]
@@ -202,7 +202,7 @@ def test_it_is_as_if_every_start_and_end_were_played_through(seed: int) -> None:
         assert (found and (found.at_ms, found.node)) == expected
 
 
-def _plainly_booked(card: DeviceInfo) -> DeviceInfo:
+def plainly_booked(card: DeviceInfo) -> DeviceInfo:
     """Memory that is booked without compute counts as 1 milli, which would make sums of bookings differ by it."""
     booked_milli = card.compute_booked_milli or int(card.memory_booked_mib > 0)
     return replace(card, memory_used_mib=None, compute_booked_milli=booked_milli)
