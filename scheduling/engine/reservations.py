@@ -22,7 +22,8 @@ from scheduling.engine.line import Line
 from scheduling.engine.planner import Planner
 from scheduling.engine.preemption import Outlook, promise_of, release_of, take_over
 from scheduling.engine.proving import cost_of, serve_then
-from scheduling.engine.taking import allocation_of, as_far_as_free
+from scheduling.engine.shapes import demand_of
+from scheduling.engine.taking import allocation_of, as_far_as_free, with_what_must_be_free
 from scheduling.engine.types import (
     PendingJob,
     Placed,
@@ -51,6 +52,7 @@ def serve(planner: Planner, jobs: Sequence[PendingJob], limit: int | None, outlo
     promises = Promises(planner, outlook, {job.job for job in seen})
     found = planner.run(jobs, limit, promises)
     preemptions, takeovers = take_over(planner, jobs, found, outlook, promises.occupy)
+    takeovers = _all_that_must_be_free(planner, jobs, takeovers)
     return replace(found, reservations=promises.all(), preemptions=preemptions, takeovers=takeovers)
 
 
@@ -201,7 +203,7 @@ class Promises:
             self._hopeless.add(self._kind(asked))
             return ()
         self._new += 1
-        return places
+        return with_what_must_be_free(self._state, places, demand_of(job.request, self._planner.policy))
 
     def _has_a_chance(self, job: PendingJob) -> bool:
         """Whether it would start once all that should end some day has: what costs little to know, and saves looks."""
@@ -296,6 +298,15 @@ class Promises:
         for place in kept.places:
             model, milli, cores = cost_of(self._state, place)
             self._planner.quotas.take(kept.holder, model=model, milli=sign * milli, cores=cores)
+
+
+def _all_that_must_be_free(
+    planner: Planner, jobs: Sequence[PendingJob], takeovers: Sequence[Reservation]
+) -> tuple[Reservation, ...]:
+    by_job, demands = _by_job(takeovers), {job.job: demand_of(job.request, planner.policy) for job in jobs}
+    state = planner.ledger.state
+    found = [with_what_must_be_free(state, places, demands[job]) for job, places in by_job.items()]
+    return tuple(place for places in found for place in places)
 
 
 def _by_job(places: Sequence[Reservation]) -> dict[int, tuple[Reservation, ...]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from scheduling.engine.allocation import Allocation
 from scheduling.engine.ledger import Ledger
+from scheduling.engine.shapes import Demand
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import UNKNOWN, Hold, Placed, Reservation, SliceChoice
 
@@ -65,6 +66,35 @@ def _reads_left(ledger: Ledger, wanted: Allocation) -> int:
         wanted.read_bandwidth_mib_s
         if total < 0
         else max(0, total - int(ledger.node.read_bandwidth[wanted.node]))
+    )
+
+
+def with_what_must_be_free(
+    state: ClusterState, places: Sequence[Reservation], demand: Demand
+) -> tuple[Reservation, ...]:
+    """The places with all the memory that the job must find free there to start, of which shared slices book less. Of
+    replicas that share a device the last one needs it.
+    """
+    if demand.whole or demand.request.device_memory_mib is None:
+        return tuple(places)
+    found: list[Reservation] = []
+    seen: set[int] = set()
+    for place in reversed(places):
+        found.append(replace(place, slices=_slices_free(state, place, demand, seen)))
+        seen |= {part.device for part in place.slices}
+    return tuple(reversed(found))
+
+
+def _slices_free(
+    state: ClusterState, place: Reservation, demand: Demand, but: Collection[int]
+) -> tuple[SliceChoice, ...]:
+    rows = allocation_of(state, place)
+    parts = zip(place.slices, state.device.allocatable[rows.devices].tolist(), strict=True)
+    return tuple(
+        part
+        if part.device in but
+        else replace(part, memory_mib=max(part.memory_mib, min(demand.need_mib(part.memory_mib), most_mib)))
+        for part, most_mib in parts
     )
 
 

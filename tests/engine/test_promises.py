@@ -32,7 +32,7 @@ from scheduling.engine.types import (
     TeamCap,
 )
 from tests.engine.aftermath import after_plan
-from tests.engine.build import GIB, POLICY, cpus, device, job, node
+from tests.engine.build import GIB, POLICY, cpus, device, job, node, shared
 from tests.engine.profiles import property_test
 from tests.engine.test_line import plainly_booked
 from tests.engine.test_reservations import (
@@ -48,6 +48,8 @@ from tests.engine.test_reservations import (
     started,
     wanting,
 )
+
+POLITE = replace(POLICY, preempts=True)
 
 
 def promised(found: Plan) -> list[int]:
@@ -156,6 +158,28 @@ def test_no_promise_stays_on_what_the_same_plan_gives_away() -> None:
     made = decide([eight(busy=8)], [wanting(2, 8)], [runs(50, range(100, 108), ends=NOW + 10 * MIN)])
     found = decide([eight()], [wanting(1, 1), wanting(2, 8)], (), made.reservations, now_ms=NOW + 10 * MIN)
     assert (started(found), promised(found)) == ([1], [])
+
+
+def test_what_a_shared_slice_must_find_free_is_kept_for_it() -> None:
+    card = device(100, memory_booked_mib=10 * GIB, compute_booked_milli=125)
+    mine, other = job(1, shared(60 * GIB)), job(2, shared(8 * GIB + 300))
+    here = Running(50, 1, 1, 2, 1, 0, (SliceChoice(100, 10 * GIB, 125),), ends_at_ms=NOW + 60 * MIN)
+    found = decide([node(1, [card])], [mine, other], [here])
+    assert (started(found), found.refused[-1].waits_for) == ([], 1)
+    assert found.reservations[0].slices[0].memory_mib == 72 * GIB
+
+
+def test_what_a_shared_slice_must_find_free_is_held_for_whom_others_yield_to() -> None:
+    card = device(100, memory_booked_mib=10 * GIB, compute_booked_milli=125)
+    mine, other = job(1, shared(60 * GIB)), job(2, shared(8 * GIB + 300), queue=3)
+    victim = Running(50, 1, 1, 3, 1, 0, (SliceChoice(100, 10 * GIB, 125),), checkpointable=True)
+    place = decide([node(1, [card])], [mine], [victim], policy=POLITE).takeovers[0]
+    hold = Hold(1, place.slices, place.cpus)
+    spared = [replace(victim, spared=True)]
+    found = decide([node(1, [card], holds=(hold,))], [mine, other], spared, policy=POLITE)
+    assert started(found) == []
+    left = decide([node(1, [device(100)], holds=(hold,))], [mine, other], (), policy=POLITE)
+    assert started(left) == [1]
 
 
 def test_who_waits_for_what_is_held_for_it_is_promised_nothing() -> None:
