@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.db.models import QuerySet
+
 from controlplane.alerts.models import Alert, Severity
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
@@ -52,10 +54,15 @@ def forget_subject(subject_type: str, subject_ids: Iterable[object]) -> None:
 
 def acknowledge(alert: Alert, *, by: str, note: str) -> bool:
     """Somebody takes up an open alert; False when it is cleared or somebody has it already."""
-    taken = Alert.objects.filter(pk=alert.pk, cleared_at=None, acknowledged_at=None).update(
-        acknowledged_at=clock.now(), acknowledged_by=by, note=note
-    )
-    return _changed(taken)
+    return bool(acknowledge_all(Alert.objects.filter(pk=alert.pk), by=by, note=note))
+
+
+def acknowledge_all(alerts: QuerySet[Alert], *, by: str, note: str) -> int:
+    """The same for those of them that are open and that nobody has; how many these were."""
+    free = alerts.filter(cleared_at=None, acknowledged_at=None)
+    taken = free.update(acknowledged_at=clock.now(), acknowledged_by=by, note=note)
+    _changed(taken)
+    return taken
 
 
 def unacknowledge(alert: Alert) -> bool:

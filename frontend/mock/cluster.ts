@@ -58,6 +58,7 @@ export const ALERTS: Alert[] = CPU_ONLY ? [] : [
   alert(4, "clock-offset", "warning", ["node", "12"], 1860, { name: "lx-012", offset_us: 71_000, uncertainty_us: 900 }),
   { ...alert(5, "device-flapping", "warning", ["device", "34"], 5400, { node: 31, name: "tb-031", index: 0, times: 6 }), acknowledged_at: ago(5000), acknowledged_by: "zhao.qi", note: "riser ordered" },
   { ...alert(6, "rule:device-hot", "warning", ["device", "35"], 700, { node: 31, name: "tb-031", index: 1, rule: "device-hot", metric: "device-temperature-c", value: 91, limit: 85 }), silenced: true },
+  ...Array.from({ length: 11 }, (_, i) => alert(7 + i, "node-silent", "warning", ["node", String(200 + i)], 150 - i, { name: `ib-${200 + i}` })),
 ];
 
 const STATES = ["ready", "ready", "ready", "cordoned", "ready", "silent", "ready", "draining"] as const;

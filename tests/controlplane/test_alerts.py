@@ -80,6 +80,42 @@ def test_an_operator_takes_up_an_alert(make_user: Callable[..., User], member: U
     assert (refused.status_code, refused.json()["code"]) == (409, "alert-cleared")
 
 
+def test_equal_alerts_are_one_group_that_is_taken_up_at_once(
+    make_user: Callable[..., User], member: User
+) -> None:
+    for node in range(48):
+        raise_alert("node-silent", Severity.WARNING, subject_type="node", subject_id=node)
+    raise_alert("memory", Severity.CRITICAL, subject_type="job", subject_id=1)
+    raise_clone()
+    operator = client_of(make_user("ops", role=Role.OPERATOR))
+    first, second = operator.get("/api/v1/alert-groups").json()[::2]
+    assert (first["code"], first["count"], first["severity"]) == ("clone", 1, "critical")
+    assert (second["code"], second["count"], second["acknowledged"]) == ("node-silent", 48, 0)
+    assert second["first_raised_at"] < second["last_raised_at"] == second["newest"]["raised_at"]
+    assert len(client_of(member).get("/api/v1/alert-groups").json()) == 2
+    raise_alert("node-silent", Severity.WARNING, subject_type="node", subject_id=99)
+    seen = {name: second[name] for name in ("code", "severity", "silenced")}
+    body = seen | {"up_to": second["newest"]["id"], "note": "switch"}
+    address = "/api/v1/alert-groups/acknowledge"
+    assert client_of(member).post(address, body, format="json").status_code == 403
+    assert operator.post(address, body, format="json").json() == {"acknowledged": 48}
+    assert operator.post(address, body, format="json").json() == {"acknowledged": 0}
+    later = operator.get("/api/v1/alert-groups").json()[2]
+    assert (later["count"], later["acknowledged"]) == (49, 48)
+    assert AuditEntry.objects.filter(action="alert-group-acknowledge").count() == 1
+
+
+def test_a_silence_parts_a_group(admin: User) -> None:
+    for node in (1, 2, 3):
+        raise_alert("node-silent", Severity.WARNING, subject_type="node", subject_id=node)
+    client = client_of(admin)
+    body = {"subject_type": "node", "subject_id": "2", "minutes": 30, "reason": "moved"}
+    client.post("/api/v1/alert-silences", body, format="json")
+    groups = client.get("/api/v1/alert-groups").json()
+    assert {one["silenced"]: one["count"] for one in groups} == {False: 2, True: 1}
+    assert [one["count"] for one in client.get("/api/v1/alert-groups?silenced=true").json()] == [1]
+
+
 @pytest.mark.django_db
 def test_an_alert_that_becomes_critical_needs_a_person_anew() -> None:
     raise_alert("hot", Severity.WARNING, subject_type="device", subject_id=3)

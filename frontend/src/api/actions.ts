@@ -1,6 +1,6 @@
 // What people may do: every write of the console, one function each.
 import { api, body } from "./client";
-import type { Alert, DryRun, EnrolmentToken, Job, JobRequest, Me, Member, NewSilence, NewToken, Silence, Team, Token, User } from "./types";
+import type { Alert, AlertGroup, DryRun, EnrolmentToken, Job, JobRequest, Me, Member, NewSilence, NewToken, Silence, Team, Token, User } from "./types";
 
 export type NodeAction = "cordon" | "uncordon" | "drain" | "maintenance" | "release";
 export type DeviceAction = "cordon" | "uncordon" | "release";
@@ -32,6 +32,11 @@ export function acknowledgeAlert(id: number, note: string): Promise<Alert> {
 
 export function unacknowledgeAlert(id: number): Promise<Alert> {
   return body(api.POST("/api/v1/alerts/{alert_id}/unacknowledge", { params: { path: { alert_id: id } } }));
+}
+
+/** All of a group, as far as the caller has seen it. */
+export function acknowledgeGroup({ code, severity, silenced, newest }: AlertGroup): Promise<unknown> {
+  return body(api.POST("/api/v1/alert-groups/acknowledge", { body: { code, severity, silenced, up_to: newest.id, note: "" } }));
 }
 
 export function silenceAlerts(wish: NewSilence): Promise<Silence> {

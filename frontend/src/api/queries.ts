@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body } from "./client";
 import { keys } from "./keys";
-import type { ClusterMap, JobFilters, NodeFilters, Page, WhatIfRequest } from "./types";
+import type { AlertGroup, ClusterMap, JobFilters, NodeFilters, Page, WhatIfRequest } from "./types";
 
 
 /** The cursor inside a `next` address; undefined on the last page. */
@@ -87,9 +87,26 @@ export const deviceFitsQuery = (id: number) =>
 
 const LIST_LIMIT = 100;
 
-export const alertsQuery = queryOptions({
-  queryKey: [...keys.alerts, "open"],
-  queryFn: ({ signal }) => body(api.GET("/api/v1/alerts", { signal, params: { query: { limit: LIST_LIMIT, open: true } } })),
+export const alertGroupsQuery = queryOptions({
+  queryKey: [...keys.alerts, "groups"],
+  queryFn: ({ signal }) => body(api.GET("/api/v1/alert-groups", { signal })),
+});
+
+const GROUP_PAGE = 25;
+
+export const groupAlertsQuery = ({ code, severity, silenced }: Pick<AlertGroup, "code" | "severity" | "silenced">) =>
+  infiniteQueryOptions({
+    queryKey: [...keys.alerts, "of", code, severity, silenced],
+    queryFn: ({ signal, pageParam }) =>
+      body(api.GET("/api/v1/alerts", { signal, params: { query: { limit: GROUP_PAGE, open: true, code, severity, silenced, cursor: pageParam } } })),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursor,
+  });
+
+/** What silences cover now: these know the names of their subjects. */
+export const silencedAlertsQuery = queryOptions({
+  queryKey: [...keys.alerts, "silenced"],
+  queryFn: ({ signal }) => body(api.GET("/api/v1/alerts", { signal, params: { query: { limit: LIST_LIMIT, open: true, silenced: true } } })),
 });
 
 export const clearedAlertsQuery = queryOptions({

@@ -4,6 +4,40 @@
  */
 
 export interface paths {
+    "/api/v1/alert-groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Open alerts by code and severity, critical ones first, then those with the newest alert. */
+        get: operations["alert_groups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alert-groups/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Somebody takes up all alerts of a group that nobody has yet. */
+        post: operations["alert_group_acknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/alert-rules": {
         parameters: {
             query?: never;
@@ -1479,6 +1513,23 @@ export interface components {
             booked_percent: number | null;
             measured_percent: components["schemas"]["Marks"] | null;
         };
+        /** @description Which alerts: as a group names them, up to the newest one that the caller has seen. */
+        AcknowledgeGroupRequest: {
+            /** @default  */
+            note: string;
+            code: string;
+            severity: components["schemas"]["SeverityEnum"];
+            silenced: boolean;
+            /**
+             * Format: int64
+             * @description Id of the newest one.
+             */
+            up_to: number;
+        };
+        /** @description How many alerts were taken up now; the others had somebody already. */
+        Acknowledged: {
+            acknowledged: number;
+        };
         /** @enum {string} */
         ActionEnum: "cancel" | "hold" | "release" | "suspend" | "resume" | "requeue" | "reprioritise";
         /** @description Where an sshd listens. */
@@ -1529,6 +1580,20 @@ export interface components {
             critical: number;
             acknowledged: number;
             silenced: number;
+        };
+        /** @description Open alerts of one code and severity; who they are about: `alerts?open=true&code=&severity=&silenced=`. */
+        AlertGroup: {
+            code: string;
+            severity: components["schemas"]["SeverityEnum"];
+            silenced: boolean;
+            count: number;
+            /** @description How many of them somebody has taken up. */
+            acknowledged: number;
+            /** Format: date-time */
+            first_raised_at: string;
+            /** Format: date-time */
+            last_raised_at: string;
+            newest: components["schemas"]["Alert"];
         };
         AlertPage: {
             /** Format: uri */
@@ -3340,6 +3405,86 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    alert_groups: {
+        parameters: {
+            query?: {
+                silenced?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertGroup"][];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_group_acknowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeGroupRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Acknowledged"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     alert_rules: {
         parameters: {
             query?: never;

@@ -26,6 +26,7 @@ export type WaitStats = Schemas["WaitStats"];
 export type Queue = Schemas["Queue"] & { quota_enforced?: boolean };
 export type Overview = Schemas["Overview"];
 export type Alert = Schemas["Alert"];
+export type AlertGroup = Schemas["AlertGroup"];
 export type AlertRule = Schemas["AlertRule"];
 export type Silence = Schemas["Silence"];
 export type NewSilence = Schemas["SilenceMakeRequest"];

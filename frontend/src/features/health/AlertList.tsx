@@ -15,22 +15,22 @@ import { AlertSubject, alertGlyph, alertText } from "./subject";
 import "./health.css";
 
 export function AlertList({ alerts, handled = false }: { alerts: readonly Alert[]; handled?: boolean }) {
+  return <ul className="alerts">{alerts.map((alert) => <AlertLine key={alert.id} alert={alert} handled={handled} />)}</ul>;
+}
+
+export function AlertLine({ alert, handled }: { alert: Alert; handled: boolean }) {
   const { t, i18n } = useTranslation();
   const now = useNow();
   return (
-    <ul className="alerts">
-      {alerts.map((alert) => (
-        <li key={alert.id}>
-          <span className="g"><StateGlyph state={alertGlyph(alert)} /></span>
-          <div>
-            <div className="med"><AlertSubject alert={alert} /></div>
-            <div className="sm mut">{alertText(alert, t)}{alert.cleared_at ? ` ${t("health.clearedAt", { at: dateTime(alert.cleared_at, i18n.language) })}` : ""}</div>
-            {handled ? <Handling alert={alert} /> : null}
-          </div>
-          <span className="sm dim nw" title={dateTime(alert.raised_at, i18n.language)}>{age(alert.raised_at, now)}</span>
-        </li>
-      ))}
-    </ul>
+    <li>
+      <span className="g"><StateGlyph state={alertGlyph(alert)} /></span>
+      <div>
+        <div className="med"><AlertSubject alert={alert} /></div>
+        <div className="sm mut">{alertText(alert, t)}{alert.cleared_at ? ` ${t("health.clearedAt", { at: dateTime(alert.cleared_at, i18n.language) })}` : ""}</div>
+        {handled ? <Handling alert={alert} /> : null}
+      </div>
+      <span className="sm dim nw" title={dateTime(alert.raised_at, i18n.language)}>{age(alert.raised_at, now)}</span>
+    </li>
   );
 }
 
@@ -58,7 +58,7 @@ function Handling({ alert }: { alert: Alert }) {
       )}
       {alert.silenced ? null : <button type="button" className="btn sml" disabled={!may} title={refused} onClick={() => { setAsked(true); }}>{t("health.silence")}</button>}
       {error ? <span role="alert">{asProblem(error).message}</span> : null}
-      {asked ? <SilenceDialog alert={alert} onClose={() => { setAsked(false); }} /> : null}
+      {asked ? <SilenceDialog about={{ code: alert.code, subject_type: alert.subject_type, subject_id: alert.subject_id }} onClose={() => { setAsked(false); }} /> : null}
     </div>
   );
 }

@@ -2,45 +2,46 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { alertsQuery, clearedAlertsQuery, overviewQuery } from "@/api/queries";
+import { alertGroupsQuery, clearedAlertsQuery, overviewQuery } from "@/api/queries";
 import type { DeviceHealth, NodeState, Overview } from "@/api/types";
 import { count } from "@/lib/format";
 import { ApiCall } from "@/ui/ApiCall";
 import { Answer } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
 import { type StateName, StateWord } from "@/ui/StateGlyph";
-import { AlertList } from "./AlertList";
+import { AlertGroups } from "./AlertGroups";
+import { groupsOf } from "./groups";
 import { Rules } from "./Rules";
 import { Silences } from "./Silences";
 
 export function HealthPage() {
   const { t } = useTranslation();
-  const open = useQuery(alertsQuery);
+  const open = useQuery(alertGroupsQuery);
   const cleared = useQuery(clearedAlertsQuery);
   const overview = useQuery(overviewQuery);
-  const heard = open.data?.results.filter((alert) => !alert.silenced) ?? [];
-  const silenced = open.data?.results.filter((alert) => alert.silenced) ?? [];
-  const many = heard.length;
+  const heard = open.data?.filter((group) => !group.silenced) ?? [];
+  const silenced = open.data?.filter((group) => group.silenced) ?? [];
+  const many = heard.reduce((sum, group) => sum + group.count, 0);
   return (
     <div className="page">
-      <PageHead title={t("health.title")} sub={open.data ? t("health.open", { count: many }) : null} actions={<ApiCall call={{ method: "GET", path: "/api/v1/alerts?open=true" }} />} />
+      <PageHead title={t("health.title")} sub={open.data ? t("health.open", { count: many }) : null} actions={<ApiCall call={{ method: "GET", path: "/api/v1/alert-groups" }} />} />
       <Columns parts={[1.6, 1]}>
         <div className="stack">
           <Panel title={t("health.needsPerson")} main={many > 0}>
             <Answer query={open} loading={t("health.reading")}>
-              {() => (many > 0 ? <AlertList alerts={heard} handled /> : <p className="mut">{t("health.calm")}</p>)}
+              {() => (many > 0 ? <AlertGroups groups={heard} handled /> : <p className="mut">{t("health.calm")}</p>)}
             </Answer>
           </Panel>
-          {silenced.length > 0 ? <Panel title={t("health.silencedTitle")}><AlertList alerts={silenced} handled /></Panel> : null}
-          <Panel title={t("health.cleared")}>
+          {silenced.length > 0 ? <Panel title={t("health.silencedTitle")}><AlertGroups groups={silenced} handled /></Panel> : null}
+          <Panel title={t("health.cleared")} meta={cleared.data?.next ? t("health.newestOf", { count: cleared.data.results.length }) : null}>
             <Answer query={cleared} loading={t("health.reading")}>
-              {(page) => (page.results.length > 0 ? <AlertList alerts={page.results} /> : <p className="mut">{t("health.noneCleared")}</p>)}
+              {(page) => (page.results.length > 0 ? <AlertGroups groups={groupsOf(page.results)} /> : <p className="mut">{t("health.noneCleared")}</p>)}
             </Answer>
           </Panel>
         </div>
         <div className="stack">
           <Answer query={overview} loading={t("health.reading")}>{(data) => <Counts overview={data} />}</Answer>
-          <Silences open={open.data?.results ?? []} />
+          <Silences />
           <Rules />
         </div>
       </Columns>

@@ -5,29 +5,35 @@ import { useTranslation } from "react-i18next";
 import { endSilence, silenceAlerts } from "@/api/actions";
 import { keys } from "@/api/keys";
 import { asProblem } from "@/api/problem";
-import { silencesQuery } from "@/api/queries";
+import { silencedAlertsQuery, silencesQuery } from "@/api/queries";
 import { meQuery } from "@/api/session";
-import type { Alert, Silence } from "@/api/types";
+import type { Alert, NewSilence, Silence } from "@/api/types";
 import { dateTime } from "@/lib/format";
 import { Confirm } from "@/ui/Dialog";
 import { Answer } from "@/ui/ListLooks";
 import { Panel } from "@/ui/Panel";
-import { AlertSubject } from "./subject";
+import { AlertSubject, kindName } from "./subject";
 
 const HOURS = [1, 4, 24, 168];
 const MINUTES_PER_HOUR = 60;
 
-export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () => void }) {
+interface SilenceDialogProps {
+  /** One alert, or all of a code. */
+  about: Pick<NewSilence, "code" | "subject_type" | "subject_id">;
+  onClose: () => void;
+}
+
+export function SilenceDialog({ about, onClose }: SilenceDialogProps) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const [hours, setHours] = useState(1);
   const act = async (reason: string): Promise<void> => {
-    await silenceAlerts({ code: alert.code, subject_type: alert.subject_type, subject_id: alert.subject_id, minutes: hours * MINUTES_PER_HOUR, reason });
+    await silenceAlerts({ ...about, minutes: hours * MINUTES_PER_HOUR, reason });
     await client.invalidateQueries({ queryKey: keys.alerts });
   };
   return (
-    <Confirm title={t("health.silenceTitle")} action={t("health.silenceDo")} reason onConfirm={act} onClose={onClose} call="POST /api/v1/alert-silences">
-      <p>{t("health.silenceWhat")}</p>
+    <Confirm title={about.subject_id ? t("health.silenceTitle") : t("health.silenceKindTitle", { kind: kindName(about.code, t) })} action={t("health.silenceDo")} reason onConfirm={act} onClose={onClose} call="POST /api/v1/alert-silences">
+      <p>{t(about.subject_id ? "health.silenceWhat" : "health.silenceKindWhat")}</p>
       <label style={{ display: "grid", gap: 4, marginTop: 12 }}>
         <span className="sm mut">{t("health.silenceFor")}</span>
         <select className="field" value={hours} onChange={(event) => { setHours(Number(event.target.value)); }}>
@@ -42,9 +48,10 @@ export function SilenceDialog({ alert, onClose }: { alert: Alert; onClose: () =>
 const subjectOf = (silence: Silence, open: readonly Alert[]): Alert | undefined =>
   open.find((alert) => alert.subject_type === silence.subject_type && String(alert.subject_id) === String(silence.subject_id));
 
-export function Silences({ open }: { open: readonly Alert[] }) {
+export function Silences() {
   const { t } = useTranslation();
   const query = useQuery(silencesQuery);
+  const open = useQuery(silencedAlertsQuery).data?.results ?? [];
   return (
     <Panel title={t("health.silences")}>
       <Answer query={query} loading={t("health.reading")}>
@@ -62,7 +69,7 @@ function OneSilence({ silence, about }: { silence: Silence; about: Alert | undef
   const me = useQuery(meQuery);
   const [error, setError] = useState<unknown>(null);
   const may = me.data?.permissions.includes("alert-handle") ?? false;
-  const what = silence.code === "" ? t("health.every") : silence.code;
+  const what = silence.code === "" ? t("health.every") : kindName(silence.code, t);
   const whom = about ? <AlertSubject alert={about} /> : `${silence.subject_type} ${silence.subject_id}`.trim();
   const end = () => {
     endSilence(silence.id).then(() => client.invalidateQueries({ queryKey: keys.alerts }), setError);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { alertText, metricValue } from "./subject";
+import { alertText, kindName, metricValue } from "./subject";
 
 const t = ((key: string, values?: Record<string, unknown>) => (values ? `${key} ${JSON.stringify(values)}` : key)) as never;
 
@@ -14,6 +14,11 @@ it("says of a rule's alert what was measured and where the limit lies", () => {
   const text = alertText({ code: "rule:hot", details }, t);
   expect(text).toContain("health.rule");
   expect(text).toMatch(/"value":"91\s°C","limit":"85\s°C"/);
+});
+
+it("names kinds of alerts: by the rule, or in words, or as they are", () => {
+  expect(kindName("rule:hot", t)).toBe('health.ruleKind {"rule":"hot"}');
+  expect(kindName("node-silent", t)).toContain("health.kind.node-silent");
 });
 
 it("shows the code of an alert that it does not know", () => {

@@ -17,6 +17,13 @@ export function alertGlyph(alert: Pick<Alert, "code" | "severity">): StateName {
   return GLYPHS[alert.code] ?? (alert.severity === "critical" ? "quarantined" : "suspect");
 }
 
+const RULE = "rule:";
+
+/** What alerts of a code have in common, in two or three words; rules are known by their name. */
+export function kindName(code: string, t: Translate): string {
+  return code.startsWith(RULE) ? t("health.ruleKind", { rule: code.slice(RULE.length) }) : t(`health.kind.${code}`, { defaultValue: code });
+}
+
 const MICROSECONDS_PER_MS = 1000;
 
 /** A value of a rule's metric with its unit, which the metric's name ends with. */

@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { alertsQuery, overviewQuery } from "@/api/queries";
+import { alertGroupsQuery, overviewQuery } from "@/api/queries";
 import type { Overview } from "@/api/types";
-import { AlertList } from "@/features/health/AlertList";
+import { AlertGroups } from "@/features/health/AlertGroups";
 import { count } from "@/lib/format";
 import { ApiCall } from "@/ui/ApiCall";
 import { Answer, Empty } from "@/ui/ListLooks";
@@ -78,13 +78,13 @@ function Panels({ overview }: { overview: Overview }) {
 
 function NeedsPerson({ open }: { open: number }) {
   const { t } = useTranslation();
-  const query = useQuery(alertsQuery);
+  const query = useQuery(alertGroupsQuery);
   return (
     <Panel title={t("health.needsPerson")} meta={open > 0 ? <Link to="/health">{t("overview.allAlerts", { count: open })}</Link> : null}>
       <Answer query={query} loading={t("health.reading")}>
-        {(page) => {
-          const heard = page.results.filter((alert) => !alert.silenced).slice(0, SHOWN_ALERTS);
-          return heard.length > 0 ? <AlertList alerts={heard} /> : <p className="mut">{t("health.calm")}</p>;
+        {(groups) => {
+          const heard = groups.filter((group) => !group.silenced).slice(0, SHOWN_ALERTS);
+          return heard.length > 0 ? <AlertGroups groups={heard} /> : <p className="mut">{t("health.calm")}</p>;
         }}
       </Answer>
     </Panel>
