@@ -20,7 +20,9 @@ from client.render import (
 # Of the jobs that an estimate waits for, as many are named.
 MOST_NAMED = 5
 # There is nothing to wait for that an estimate could be made from.
-WITHOUT_ESTIMATE = frozenset({"fits-now", "paused", "queue-paused", "not-looked-at", "takes-over"})
+WITHOUT_ESTIMATE = frozenset(
+    {"fits-now", "paused", "queue-paused", "not-looked-at", "takes-over", "no-nodes"}
+)
 
 
 @as_documented()

@@ -204,6 +204,7 @@ FRAGMENTS = _(
 SAFETY = _("A shared device must have %(factor)s times that free: %(needed)s.")
 OTHER_SENTENCES: Mapping[str, Text] = {
     "not-looked-at": _("The scheduler has not looked at this job yet."),
+    "no-nodes": _("The cluster has no node yet. An operator adds one in the console: Nodes, Enrol a node."),
     "paused": _("The cluster is paused; nothing new is started."),
     "queue-paused": _("Its queue is paused; none of its jobs are started."),
     "fits-now": _("There is room now: the job starts when the scheduler looks next."),
@@ -328,6 +329,8 @@ def unit_of(code: ReasonCode) -> str | None:
 def reason_sentence(refusal: Refusal, request: Request | None, names: Mapping[int, str]) -> Sentence:
     """Why a job waits: the dominant reason with the arithmetic of the nearest node."""
     code = refusal.code
+    if refusal.nodes == 0 and code is ReasonCode.NODE_NOT_READY:
+        return plain_sentence("no-nodes")
     with_node, without = SENTENCES[code]
     near = next((miss for miss in refusal.near if miss.code is code), None)
     base: dict[str, Any] = {"nodes": refusal.nodes}

@@ -5,7 +5,7 @@ import pytest
 from scheduling.engine.types import ReasonCode
 from tools.console import ROOT
 
-OTHERS = ("paused", "queue-paused", "not-looked-at")
+OTHERS = ("paused", "queue-paused", "not-looked-at", "no-nodes")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

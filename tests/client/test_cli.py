@@ -266,6 +266,13 @@ def test_an_unknown_start_is_told_where_there_is_something_to_wait_for(code, sai
     assert ("When it could start is unknown" in lines_of("explain", "5", answer=answer)[-1]) is said
 
 
+def test_a_cluster_without_nodes_is_told_without_filters_and_estimate():
+    answer = explained(
+        sentence={"code": "no-nodes", "text": "no node yet"}, funnel=[], near=[], changes=[], estimate=None
+    )
+    assert lines_of("explain", "5", answer=answer) == ["no node yet"]
+
+
 def test_explain_names_the_next_best_nodes_and_their_distance():
     terms = [{"term": "balance", "value_ppm": 500_000, "weight_ppm": 120_000, "contribution_ppm": 60_000}]
     runner = {"node": 2, "node_name": "there", "score_ppm": 700_000, "terms": terms}

@@ -53,6 +53,22 @@ def test_a_submitted_job_is_shown_in_normal_form(api):
     assert api.get(f"/api/v1/jobs/{job['id']}").json()["spec"] == job["spec"]
 
 
+def test_in_a_cluster_without_nodes_a_job_says_how_to_add_one(api):
+    wish = {"resources": {"devices": 1, "device_memory": "8Gi"}}
+    job = submit(api, **wish).json()
+    make.run_cycle()
+    tried = api.post("/api/v1/jobs/submit?dry_run=1", make.body(**wish), format="json").json()["refusal"]
+    why = api.get(f"/api/v1/jobs/{job['id']}/explain").json()
+    for sentence in (
+        api.get(f"/api/v1/jobs/{job['id']}").json()["reason"],
+        why["sentence"],
+        tried["sentence"],
+    ):
+        assert sentence["code"] == "no-nodes"
+        assert "Enrol a node" in sentence["text"]
+    assert (why["changes"], why["funnel"], why["estimate"]) == ([], [], None)
+
+
 def test_faults_name_every_field(api):
     answer = submit(api, resources={"cores": -1, "gpus": 2}, colour="red", command="ls")
     assert answer.status_code == 400

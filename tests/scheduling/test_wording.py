@@ -32,6 +32,15 @@ def test_every_reason_can_be_said_with_and_without_a_nearest_node(code):
             assert text and "%(" not in text
 
 
+def test_a_cluster_without_nodes_is_told_as_such():
+    found = reason_sentence(Refusal(1, ReasonCode.NODE_NOT_READY, 0, (), ()), None, {})
+    assert (found.code, "Enrol a node" in found.text) == ("no-nodes", True)
+    with translation.override("zh-hans"):
+        assert "登记节点" in reason_sentence(Refusal(1, ReasonCode.NODE_NOT_READY, 0, (), ()), None, {}).text
+    capped = reason_sentence(Refusal(1, ReasonCode.POWER_CAP, 0, (), ()), None, {})
+    assert capped.code == "power-cap"
+
+
 @pytest.mark.parametrize(
     "mib,text",
     [

@@ -90,6 +90,7 @@ export default {
     "member-share": "room under its owner's share",
     "reserved": "a place that is not kept for another job",
     "not-looked-at": "its first cycle",
+    "no-nodes": "a first node",
     gang: "room for all its parts at once",
     "not-decided": "the next cycle",
   },

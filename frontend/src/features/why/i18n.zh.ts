@@ -88,6 +88,7 @@ export default {
     "member-share": "提交者份额内的余量",
     "reserved": "未为其他作业保留的位置",
     "not-looked-at": "首个调度周期",
+    "no-nodes": "第一个节点",
     gang: "同时容纳其全部部分的空间",
     "not-decided": "下一周期",
   },
