@@ -148,7 +148,8 @@ class Quotas:
         if queue is None:
             return []
         own = queue.cores if cores else queue.devices
-        held_milli = queue.held[cores] - self._counted_for(job.job, job.queue, cores=cores)
+        mine_milli = 0 if isinstance(job, Holder) else self._counted_for(job.job, job.queue, cores=cores)
+        held_milli = queue.held[cores] - mine_milli
         found = list(own) if held_milli > 0 and not (borrows and queue.borrows) else []
         if not cores:
             found += queue.teams.get(job.team, ())
