@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.plan import Planner, plan
-from scheduling.engine.preemption import Outlook
+from scheduling.engine.preemption import Outlook, release_of
 from scheduling.engine.reservations import MOST_IN_VAIN, serve
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
@@ -34,7 +34,7 @@ from scheduling.engine.types import (
 from tests.engine.aftermath import after_plan
 from tests.engine.build import GIB, POLICY, cpus, device, job, node, shared
 from tests.engine.profiles import property_test
-from tests.engine.test_line import plainly_booked
+from tests.engine.test_line import holding, plainly_booked
 from tests.engine.test_reservations import (
     BUSY,
     MIN,
@@ -246,7 +246,11 @@ def playable(seed: int) -> tuple[list[NodeInfo], list[PendingJob], EnginePolicy,
         replace(info, measured_mw=None, devices=tuple(plainly_booked(d) for d in info.devices))
         for info in nodes
     ]
-    return nodes, jobs, replace(policy, lending=False, capped=False), running
+    return nodes, jobs, replace(policy, lending=False), running
+
+
+def as_held(policy: EnginePolicy, nodes: Sequence[NodeInfo], running: Sequence[Running]) -> EnginePolicy:
+    return holding(policy, [release_of(one, 0) for one in running], nodes)
 
 
 def carried_out(
@@ -277,11 +281,11 @@ def carried_out(
 @given(st.integers(0, 2**32))
 def test_a_second_plan_right_after_starts_nothing_and_keeps_every_promise(seed: int) -> None:
     nodes, jobs, policy, running = playable(seed)
-    found = decide(nodes, jobs, running, policy=policy)
+    found = decide(nodes, jobs, running, policy=as_held(policy, nodes, running))
     for _again in range(3):
         nodes, jobs, running = carried_out(nodes, jobs, running, found)
         before = found.reservations
-        found = decide(nodes, jobs, running, before, policy=policy)
+        found = decide(nodes, jobs, running, before, policy=as_held(policy, nodes, running))
         assert not found.placed
         assert set(before) <= set(found.reservations)
     assert len(found.reservations) == len(set(found.reservations))
@@ -316,6 +320,7 @@ def test_promises_of_another_day_take_nothing_twice(seed: int) -> None:
 @given(st.integers(0, 2**32))
 def test_who_would_start_without_promises_is_told_so_and_nobody_else(seed: int) -> None:
     nodes, jobs, policy, running = playable(seed)
+    policy = replace(policy, capped=False)
     found = decide(nodes, jobs, running, policy=policy)
     nodes, jobs, _running = carried_out(nodes, jobs, running, found)
     state, by_job = ClusterState.build(nodes), {one.job: one for one in jobs}
