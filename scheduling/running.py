@@ -134,6 +134,7 @@ def _running(row: Row, slices: tuple[SliceChoice, ...], facts: _Facts) -> Runnin
         or is_spared(row["spared_until"], row["attempt"], ran=ran, now=now, min_run=facts.min_run),
         # What is at stake should its checkpoint fail.
         lost_work_ms=None if ran is None else int(ran.total_seconds() * 1000),
+        leaving=leaves,
     )
 
 

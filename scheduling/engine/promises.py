@@ -108,7 +108,7 @@ class Running:
 
     `started`: its process runs. `idle`: its devices are measured and have nothing to do. `checkpointable`: it can be
     asked to keep its work; `lost_work_ms` is what a restart costs all the same, None when unknown. `spared`: it is not
-    to be disturbed yet.
+    to be disturbed yet. `leaving`: it was told to go, or asked to.
     """
 
     job: int
@@ -129,6 +129,7 @@ class Running:
     checkpointable: bool = False
     spared: bool = False
     lost_work_ms: int | None = None
+    leaving: bool = False
 
     def __post_init__(self) -> None:
         _OF_RUNNING.check(self)

@@ -156,6 +156,14 @@ class Quotas:
             found += queue.members.get((job.team, job.owner), ())
         return found
 
+    def is_beyond(self, queue: int, *, model: int, cores: bool) -> bool:
+        """Whether the queue holds more of that model, or of cores, than one of its own caps allows."""
+        found = self._queues.get(queue)
+        if found is None:
+            return False
+        own = found.cores if cores else found.devices
+        return any(cap.room_milli < 0 for cap in own if cap.models is None or cap.models[model])
+
     def exceeded(self) -> list[CapMiss]:
         """All caps under which more is held than they allow, in the order of the queues."""
         return [cap.miss(0) for queue in self._queues.values() for cap in queue.every() if cap.room_milli < 0]

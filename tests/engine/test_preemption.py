@@ -160,7 +160,9 @@ def test_who_waits_for_its_victims_asks_no_more() -> None:
 
 def test_what_is_borrowed_yields_to_the_owner_whatever_its_priority() -> None:
     queues = [
-        replace(POLICY.queues[0], quota_ppm=None, preemptable=True, borrow=True),
+        replace(
+            POLICY.queues[0], quota_ppm=500_000, preemptable=True, borrow=True, devices_booked_milli=8000
+        ),
         replace(POLICY.queues[2], quota_ppm=500_000),
     ]
     policy = replace(POLITE, queues=tuple(queues), capped=True)
