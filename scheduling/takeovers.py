@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Sum
 
 from controlplane.base import clock, locks
 from controlplane.base.locks import LeaseToken
@@ -25,14 +25,15 @@ from queues.models import Intent, Job, JobStatus
 from queues.spec import decode_spec
 from scheduling.backends.agent import GRACE_S, bump_epoch
 from scheduling.bookings import locked_live
-from scheduling.engine.types import Plan, Preemption, PreemptionCause, Reservation
+from scheduling.engine.types import WHOLE_MILLI, Plan, Preemption, PreemptionCause, Reservation
 from scheduling.evacuation import PREEMPTED
 from scheduling.kept import drop_holds, expire, keep
-from scheduling.models import LIVE_PHASES, Hold, Phase, Placement
+from scheduling.models import LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
 from scheduling.running import is_spared
 
 # What runs or is about to; all else is on its way out already.
 STARTED = (Phase.ASSIGNED, Phase.PREPARING, Phase.RUNNING)
+LEAVING = (Phase.CHECKPOINTING, Phase.STOPPING)
 # Who was asked for the place of another and has not answered. People may have asked more of it since.
 ASKED = Placement.objects.filter(phase=Phase.CHECKPOINTING, stop_reason=PREEMPTED)
 # Beyond grace and stop: reports, and the cycle in which the job starts.
@@ -99,10 +100,28 @@ def _still_holds(
     rules = active_policy().preemption
     if not all(_may_ask(one, jobs[one.job_id], said[one.job_id], rules) for one in placements):
         return False
+    if not _comes_free(takeover):
+        return False
     victims = [jobs[number] for number in attempts if number in jobs]
     asked = [one for one in victims if one.status in (JobStatus.STARTING, JobStatus.RUNNING)]
     preemptable = Job.objects.filter(pk__in=attempts, queue__preemptable=True, intent=Intent.RUN)
     return len(asked) == len(attempts) == preemptable.count()
+
+
+def _comes_free(takeover: Takeover) -> bool:
+    """Whether the places are free once those left who leave already and who are asked now: what ended since the view
+    was read may have made room for others.
+    """
+    gone = Q(placement__phase__in=LEAVING) | Q(placement__job__in={one.job for one in takeover.victims})
+    for place in takeover.places:
+        if CoreBooking.objects.filter(node=place.node, cpu__in=place.cpus).exclude(gone).exists():
+            return False
+        wanted = {part.device: part.compute_milli for part in place.slices}
+        stay = Slice.objects.filter(device__in=wanted).exclude(gone).order_by().values("device_id")
+        held = stay.annotate(total=Sum("compute_milli")).values_list("device_id", "total")
+        if any(wanted[device] + total > WHOLE_MILLI for device, total in held):
+            return False
+    return True
 
 
 def _may_ask(placement: Placement, job: Job, cause: PreemptionCause, rules: PreemptionPolicy) -> bool:

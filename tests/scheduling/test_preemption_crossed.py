@@ -181,3 +181,23 @@ def test_what_was_spared_since_the_view_of_it_was_read_is_not_asked(user, node):
     first = make.make_job(user, resources={"devices": 2})
     make.run_cycle(worker)
     assert status(job, first) == ["running", "pending"]
+
+
+def test_nobody_is_asked_beside_a_place_that_others_have_by_now(user, node):
+    """The view shows a placement that leaves and whose devices somebody else got since."""
+    make.make_device(node, index=2)
+    worker = Worker()
+    gone, placed_gone = victim(user, node, 1)
+    job, _placement = victim(user, node, 2)
+    requeue_job(gone.pk, actor="ada")
+    worker.running.load()
+    cancel_job(gone.pk, actor="ada")
+    stopped(node, placed_gone)
+    other = make.make_job(user, queue="training", resources={"devices": 1})
+    make.run_cycle()
+    first = make.make_job(user, resources={"devices": 3})
+    make.run_cycle(worker)
+    assert status(gone, other, job, first) == ["cancelled", "starting", "running", "pending"]
+    worker.running.forget()
+    make.run_cycle(worker)
+    assert status(job) == ["running"] and not Hold.objects.exists()
