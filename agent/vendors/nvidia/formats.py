@@ -9,9 +9,11 @@ import msgspec
 from agent.notices import notice
 from agent.vendors.base import Readout, plain
 from agent.vendors.nvidia import (
+    exported,
     kernel_log,
     smi_csv,
     smi_list,
+    smi_mig,
     smi_monitor,
     smi_table,
     smi_text,
@@ -25,6 +27,7 @@ from agent.vendors.nvidia.merging import merge_readouts, settled
 FORMATS: tuple[tuple[str, Callable[[str], bool], Callable[[str], Readout]], ...] = (
     (":", smi_text.looks_like_report, smi_text.parse_report),
     ("|", smi_table.looks_like_table, smi_table.parse_table),
+    ("", smi_mig.looks_like_mig, smi_mig.parse_mig),
     ("GPU ", smi_list.looks_like_list, smi_list.parse_list),
     ("GPU", topology.looks_like_matrix, topology.parse_matrix),
     ("", kernel_log.looks_like_log, kernel_log.parse_log),
@@ -35,7 +38,7 @@ FORMATS: tuple[tuple[str, Callable[[str], bool], Callable[[str], Readout]], ...]
 
 def parse_text(captured: str) -> Readout:
     """All that a text says of devices; never raises, says in `warnings` what it could not read."""
-    clean = plain(captured)
+    clean = exported.respelled(plain(captured))
     found: list[Readout] = []
     rest = clean
     if smi_xml.looks_like_xml(clean):

@@ -162,7 +162,23 @@ def _ranked(checks: list[Check]) -> list[Check]:
 def _join_partitions(first: list[Partition], second: list[Partition]) -> list[Partition]:
     if len(first) != len(second):
         return max(first, second, key=len)
-    return [fill(one, other) for one, other in zip(first, second, strict=True)]
+    if any(part.instance is None for part in (*first, *second)):
+        return [fill(one, other) for one, other in zip(first, second, strict=True)]
+    rest = list(second)
+    found = []
+    for one in first:
+        other = next((part for part in rest if _is_same(one, part)), None)
+        if other is None:
+            return second
+        rest.remove(other)
+        found.append(fill(one, other))
+    return found
+
+
+def _is_same(one: Partition, other: Partition) -> bool:
+    """Whether two outputs tell of one slice; the list of GPU instances does not tell how these are divided."""
+    known = None not in (one.compute_instance, other.compute_instance)
+    return one.instance == other.instance and (not known or one.compute_instance == other.compute_instance)
 
 
 def _join_processes(first: list[Process], second: list[Process]) -> list[Process]:

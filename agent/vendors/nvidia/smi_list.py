@@ -21,6 +21,7 @@ _BUS_ID = re.compile(r"^[0-9A-Fa-fXx*?#]{2}:[0-9A-Fa-fXx*?#]{2}\.[0-9Xx*?#]$")
 _COUNTER = re.compile(
     r"^\s+Link \d{1,3}\s*:\s*[^:]*\b(?:Errors?|Count)[^:]*:\s*(?:\d+|N/A)\s*$", re.IGNORECASE
 )
+_NO_LINKS = re.compile(r"^\s*Unable to retrieve NVLink information[^:]*:", re.IGNORECASE)
 _DETAIL = re.compile(r"^\s+(?:MIG|Link)\b")
 
 
@@ -66,7 +67,7 @@ def _add(look: Look, line: str) -> Look:
         return replace(look, ports=(*look.ports, port))
     if part:
         return replace(look, partitions=(*look.partitions, _partition(look, part)))
-    told = _DETAIL.match(line) and not _COUNTER.match(line)
+    told = (_DETAIL.match(line) and not _COUNTER.match(line)) or _NO_LINKS.match(line)
     return replace(look, words=(*look.words, ("list", line))) if told else look
 
 

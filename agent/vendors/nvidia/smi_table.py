@@ -9,6 +9,7 @@ from agent.protocol import Partition, Vendor
 from agent.vendors.base import Process, Readout, to_mib
 from agent.vendors.nvidia.look import Look, conclude, known, to_count, told_apart
 from agent.vendors.nvidia.profiles import make_partition
+from agent.vendors.nvidia.smi_mig import TITLES
 
 _DRIVER = re.compile(r"(?:Driver|KMD)\s+Version\s*:\s*([\d.]+)")
 _TITLE = re.compile(r"^[\s|+]*NVIDIA-SMI\s+(?:\d+\.)?\d+\.\d+")
@@ -17,7 +18,7 @@ _MODE = re.compile(r"\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)$", re.IGNORECASE)
 _BUS = re.compile(
     r"((?:[\dA-FXa-fx*?#]{4,8}:)?[\dA-FXa-fx*?#]{2}:[\dA-FXa-fx*?#]{2}\.[\dXx*?#])"
 )  # masked, too
-_NO_BUS = re.compile(r"^\s*[^\s/]*\s+(?:On|Off|N/A)\s*$")
+_NO_BUS = re.compile(r"^\s*(?:N/A|[^\s/]*)\s+(?:On|Off|N/A)\s*$")
 _HEAT = re.compile(r"(?<![\w.%-])(-?\d{1,10})\s*C(?![a-z0-9])")
 _POWER = re.compile(r"(\S{1,16})\s{0,8}/\s{0,8}(\S{1,16})\s*$")
 _PAIR = re.compile(r"(\d+\s*[KMG]i?B)\s*/\s*(\d+\s*[KMG]i?B)")
@@ -87,6 +88,8 @@ class _Reader:
             self._section = "slices"
         elif first.startswith(("Processes", "Compute processes")):
             self._section = "processes"
+        elif first.startswith(TITLES):
+            self._section = "instances"
         elif _is_rule(stripped):
             self._device = None
         elif _first_row(cells):
@@ -146,6 +149,8 @@ class _Reader:
 
 def _look(device: Device) -> Look:
     first, *rest = device.lines
+    if len(first) == 3 and "%" in first[2]:
+        return _host_of_virtual(device)
     second = next((cells for cells in rest if len(cells) >= 2 and _is_second(cells)), [])
     memory = _PAIR.search(second[1]) if len(second) > 1 else None
     power = _POWER.search(second[0]) if second else None
@@ -171,6 +176,20 @@ def _look(device: Device) -> Look:
         cut=not second or len(second) < 3 or len(first) < 3 or not device.whole,
         partitions=tuple(device.partitions),
         processes=tuple(device.processes),
+    )
+
+
+def _host_of_virtual(device: Device) -> Look:
+    """A row of `nvidia-smi vgpu`: it tells the load only, and below it stand the virtual machines' shares."""
+    first = device.lines[0]
+    load = _LOAD.search(first[2])
+    return Look(
+        index=device.index,
+        bus_id=_bus(device),
+        name=device.name,
+        utilization=load.group(0) if load else None,
+        words=tuple(("table", cell.strip()) for cell in [*first, *device.earlier] if cell.strip()),
+        cut=not device.whole,
     )
 
 
