@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -136,10 +136,11 @@ def _finding(index: int, entry: dict[str, Any]) -> Finding:
         ),
         power_limit=_first(*(dig(entry, *path) for path in _LIMITS)),
         numa_node=_numa(entry),
+        cpus=_cpus(entry),
         compute_units=to_int(as_text(dig(entry, "asic", "num_compute_units")), low=1, high=1 << 16),
         ecc=_ecc(entry),
         uncorrectable=_uncorrectable(entry),
-        complaints=tuple(leaf.value for leaf in entries_of(entry) if "process" not in leaf.key),
+        complaints=tuple(_spoken(entry)),
         partitions=_slice(entry),
         processes=_processes(entry),
     )
@@ -193,6 +194,23 @@ def _numa(entry: dict[str, Any]) -> str | None:
     return None if affinity and affinity.startswith("-") else as_text(dig(entry, "numa", "node"))
 
 
+def _cpus(entry: dict[str, Any]) -> str | None:
+    """`cpu_affinity`: a mask and a list of CPUs for each 64 of them; unused ones say N/A."""
+    lists = dig(entry, "numa", "cpu_affinity")
+    told = (
+        [as_text(dig(one, "cpu_cores_affinity")) for one in lists.values()] if isinstance(lists, dict) else []
+    )
+    return ",".join(text for text in told if text and known(text)) or None
+
+
+def _spoken(entry: dict[str, Any]) -> Iterator[str]:
+    """All values in which trouble may show; a limit that is exceeded with its name."""
+    for leaf in entries_of(entry):
+        if "process" not in leaf.key:
+            limit = leaf.path[-1].endswith("thermal_violation_status")
+            yield f"{leaf.path[-1]}: {leaf.value}" if limit else leaf.value
+
+
 def _ecc(entry: dict[str, Any]) -> bool | None:
     blocks = dig(entry, "ras", "ecc_block_state")
     if isinstance(blocks, dict):
@@ -216,7 +234,8 @@ def _links(index: int, entry: dict[str, Any]) -> tuple[Link, ...]:
     for link in links if isinstance(links, list) else ():
         other = to_int(as_text(dig(link, "gpu")), low=0, high=MOST_INDEX)
         kind = (as_text(dig(link, "link_type")) or "").upper()
-        if other is not None and index < other and kind in ("XGMI", "PCIE"):
+        off = (as_text(dig(link, "link_status")) or "").upper() == "DISABLED"
+        if other is not None and index < other and not off and kind in ("XGMI", "PCIE"):
             found.append(Link(a=index, b=other, kind=kind))
     return tuple(found)
 

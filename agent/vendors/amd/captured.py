@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.protocol import CheckResult, Link, normal_pci
-from agent.vendors.amd import amd_smi, monitor, overview, slices, smi_csv, topology
+from agent.vendors.amd import amd_smi, monitor, overview, ras, slices, smi_csv, topology
 from agent.vendors.base import NO_INDEX, plain
 from agent.vendors.reading import rocm
 from agent.vendors.reading.complaints import add_complaints, nothing_found, with_damage
@@ -22,6 +22,8 @@ TABLE = Table(
             CheckResult.FAILED,
             "ecc-uncorrectable",
         ),
+        rule(r"thermal_violation_status: active", CheckResult.FAILED, "over-temperature"),
+        rule(r"\bmultiple_errors\b|xgmi_status_error", CheckResult.FAILED, "error-state"),
         *COMMON_RULES,
     ),
     too_hot_c=110,  # where Instinct boards begin to shut down
@@ -40,7 +42,7 @@ def read_text(captured: str) -> Capture:
     clean = plain(captured)
     documents, rest = find_json(clean)
     cards = [rocm.read_document(one) for one in documents if _is_of_cards(one)]
-    cards += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest)]
+    cards += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest), ras.read_blocks(rest)]
     gpus = [monitor.read_monitor(rest), overview.read_table(rest)]
     gpus += [*smi_csv.read_csv(rest), *amd_smi.read_list(rest)]
     entries = [one for one in documents if not _is_of_cards(one)]
@@ -93,7 +95,7 @@ def _renumbered(links: tuple[Link, ...], numbers: dict[int, int]) -> list[Link]:
 def _is_read(line: str) -> bool:
     """Whether this is a line of amd-smi's lists and tables, whose values are read with their device."""
     listed = _OF_LIST.match(line) is not None and amd_smi.is_of_list(line)
-    return listed or monitor.is_row(line) or _OF_CSV.match(line) is not None
+    return listed or monitor.is_row(line) or ras.is_row(line) or _OF_CSV.match(line) is not None
 
 
 def _is_of_cards(document: Any) -> bool:

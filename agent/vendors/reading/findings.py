@@ -20,8 +20,11 @@ _ABSENT = re.compile(
     r"^([-/.*\s]*|\[?n/?a\]?\b.*|\[?(not supported|unknown|insufficient permissions)\]?|none|null|nan|undefined)$",
     re.IGNORECASE,
 )
-
-
+_NONE = re.compile(
+    r"\bno[ _](?:(?:ecc|xid|active|pending|known|new|hardware|(?:un)?correctable)[ _])?"
+    r"(?:bad pages?|err(?:or)?s?|failures?|faults?)\b(?!!)",
+    re.IGNORECASE,
+)
 _UNCORRECTABLE = re.compile(r"uncorrect|(?:double|two|multiple) bit|\bdbe\b")
 
 
@@ -62,7 +65,8 @@ class Table:
 
     def judge(self, text: str) -> Rule | None:
         """The worst line that these words fall under."""
-        hits = [line for line in self.rules if line.words.search(text)]
+        told = _NONE.sub("", text)
+        hits = [line for line in self.rules if line.words.search(told)]
         return max(hits, key=lambda line: line.result.severity, default=None)
 
 
