@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from agent.host.files import parse_cpu_list
-from agent.journal import write_atomic
+from agent.journal import Unreadable, read_or_put_aside, write_atomic
 from agent.runners.container_devices import NvidiaStyle
 
 logger = logging.getLogger("headrace.agent.config")
@@ -118,13 +118,11 @@ def identity_path(state_dir: Path) -> Path:
 
 
 def load_identity(state_dir: Path) -> Identity | None:
-    """The kept identity; None before enrolment."""
+    """The kept identity; None before enrolment. Raises ConfigError for one that is damaged, which is put aside."""
     path = identity_path(state_dir)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Identity)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError) as error:
+        return read_or_put_aside(path, Identity)
+    except Unreadable as error:
         raise ConfigError(f"{path}: unreadable identity ({error}); enrol again with a new token") from error
 
 

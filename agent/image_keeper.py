@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from agent import protocol
-from agent.journal import write_atomic
+from agent.journal import Unreadable, read_or_put_aside, write_atomic
 from agent.protocol import ImageAction, ImageOrders, ImageReport, ImageResult
 from agent.transport import Backoff, Refused, TransportError
 
@@ -54,8 +54,9 @@ class ImageKeeper:
     def fetched(self) -> set[str]:
         """What was fetched by orders and is not removed yet."""
         try:
-            return set(msgspec.json.decode(self._file.read_bytes(), type=list[str]))
-        except (OSError, msgspec.MsgspecError):
+            return set(read_or_put_aside(self._file, list[str]) or [])
+        except Unreadable as error:
+            logger.warning("%s is damaged, so that images fetched before stay: %s", self._file.name, error)
             return set()
 
     def round(self) -> float:

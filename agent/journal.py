@@ -213,6 +213,25 @@ def read_kept(path: Path, type_: type[T]) -> T:
         raise Unreadable(str(error)) from error
 
 
+def read_or_put_aside(path: Path, type_: type[T]) -> T | None:
+    """As `read_kept`; None where there is no such file. A damaged one is put aside before Unreadable is raised, for
+    what is written next would replace it.
+    """
+    try:
+        return read_kept(path, type_)
+    except Unreadable as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        if isinstance(error.__cause__, OSError):
+            raise
+        aside = path.with_name(f"{path.name}.damaged")
+        try:
+            os.replace(path, aside)
+        except OSError as refused:
+            raise Unreadable(f"{error}; it cannot be put aside: {refused.strerror}") from error
+        raise Unreadable(f"{error}; put aside as {aside.name}") from error
+
+
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Replace a file as a whole, readable by its owner only."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")

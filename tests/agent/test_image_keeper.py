@@ -74,6 +74,19 @@ def test_only_what_was_fetched_by_orders_is_removed_also_after_a_restart(tmp_pat
     assert [r.ok for r in server.told[-1].results] == [True, False]
 
 
+@pytest.mark.parametrize("data", [b"", b"{}", b"\xff", b"[" * 100_000, b"[3]"])
+def test_a_damaged_list_is_put_aside_and_its_images_stay(
+    tmp_path: Path, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "fetched-images.json").write_bytes(data)
+    server, engine = Server(ImageOrders(1, pull=["a:1"], prune=["others:1"])), Engine()
+    keeper(tmp_path, server, engine).round()
+    assert engine.here == {"a:1", "others:1"}
+    assert (tmp_path / "fetched-images.json.damaged").read_bytes() == data
+    assert keeper(tmp_path, server, engine).fetched() == {"a:1"}
+    assert "put aside" in caplog.text
+
+
 def test_what_could_not_be_told_is_told_later(tmp_path: Path) -> None:
     server, engine = Server(ImageOrders(1, pull=["a:1"])), Engine()
     one = keeper(tmp_path, server, engine)

@@ -118,6 +118,22 @@ def test_the_identity_is_kept_secret(tmp_path: Path) -> None:
     assert (tmp_path / "state/node.json").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("data", [b"", b"\xff", b"{}", b"[" * 100_000, b'{"server": 3}', b" " * (1 << 25)])
+def test_a_damaged_identity_is_put_aside_once(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "node.json").write_bytes(data)
+    with pytest.raises(ConfigError, match=r"node\.json.*put aside as node\.json\.damaged\); enrol again"):
+        load_identity(tmp_path)
+    assert (tmp_path / "node.json.damaged").read_bytes() == data
+    assert load_identity(tmp_path) is None
+
+
+def test_an_identity_that_cannot_be_read_now_stays(tmp_path: Path) -> None:
+    (tmp_path / "node.json").mkdir()
+    with pytest.raises(ConfigError, match=r"node\.json"):
+        load_identity(tmp_path)
+    assert (tmp_path / "node.json").is_dir()
+
+
 def test_plain_http_is_for_loopback_only() -> None:
     for good in ("http://127.0.0.1:8000", "http://localhost", "http://[::1]:1", "https://headrace.example"):
         check_address(good)
