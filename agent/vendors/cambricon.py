@@ -85,7 +85,7 @@ def _read_table(clean: str) -> Capture:
         else:
             function = _function(finding, match.group(2))
             findings[parent] = replace(findings[parent], partitions=(*findings[parent].partitions, function))
-    driver = re.search(r"^\s*\|.*\bDriver\s+(v[\w.\-]+)\s*\|\s*$", clean, re.MULTILINE)
+    driver = re.search(r"^[ \t]*\|.*\bDriver\s+(v[\w.\-]+)\s*\|\s*$", clean, re.MULTILINE)
     version = driver.group(1) if driver else next((one.driver_version for one in findings), None)
     return Capture(tuple(findings), version)
 

@@ -24,7 +24,7 @@ TABLE = Table(
 )
 TOOL = "tt-smi"
 _CELL_ENDS = re.compile(r"[│┃|]")
-_LISTED = re.compile(r"^\s*\d{1,4}: ([0-9A-Fa-f]{8,16}) \([^()]+ - ([^()]+)\)\s*$", re.MULTILINE)
+_LISTED = re.compile(r"^[ \t]*\d{1,4}: ([0-9A-Fa-f]{8,16}) \([^()]+ - ([^()]+)\)\s*$", re.MULTILINE)
 MARKS = ("dev/tenstorrent", "sys/module/tenstorrent")
 
 

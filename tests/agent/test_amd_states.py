@@ -7,6 +7,7 @@ import pytest
 
 from agent.vendors import PARSERS
 from agent.vendors.base import document
+from agent.vendors.reading import documents
 
 RAS = """\
 =================================== RAS Info ===================================
@@ -96,3 +97,21 @@ def test_cpus_near_a_device(as_list: bool) -> None:
         )
     (device,) = devices(text)
     assert (device["numa_node"], device["cpu_affinity"]) == (1, [8, 9, 10, 11, 136, 137])
+
+
+@pytest.mark.parametrize("line", ["[", '{"a": [', '[{"gpu": [1, 2,'])
+def test_many_beginnings_of_documents_cost_no_more_than_their_length(line: str) -> None:
+    text = "\n".join([line] * 400 + ["1, 2, 3,"] * 20_000)
+    tried: list[int] = []
+    decoder = json.JSONDecoder
+
+    class Counting(decoder):  # type: ignore[misc, valid-type]
+        def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+            tried.append(idx)
+            return super().raw_decode(s, idx)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json, "JSONDecoder", Counting)
+        assert documents.find_json(text)[0] == []
+    assert len(tried) < 10
+    assert devices(text) == []

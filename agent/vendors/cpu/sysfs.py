@@ -12,6 +12,8 @@ from agent.vendors.cpu.host import MOST_CPUS, MOST_MHZ, Host, Slot, Thread
 
 MOST_KIB = 1 << 44
 MODEL_KEYS = ("model name", "cpu model", "cpu", "machine", "hardware")
+# x86 has the longer words; LoongArch and MIPS the shorter ones.
+CORE_KEYS, SOCKET_KEYS = frozenset({"core id", "core"}), frozenset({"physical id", "package"})
 _PAIR = re.compile(r"(\w+)=('[^']*'|\"[^\"]*\"|.*?)(?=\s+\w+=|\s+Node \d|\s*$)")
 _HEADED = re.compile(r"^\s*==> (\S+) <==\s*$")
 _CPU = re.compile(r"(?:^|/)cpu(\d{1,5})(?:/|\b)")
@@ -43,9 +45,9 @@ def parse_cpuinfo(captured: str) -> Host:
         if key == "processor":
             number = parse_count(value)
             host.thread(MOST_CPUS if number is None else number, Thread(online=True))
-        elif number is not None and key in ("core id", "physical id"):
+        elif number is not None and key in CORE_KEYS | SOCKET_KEYS:
             told = to_int(value, low=0, high=1 << 16)
-            host.thread(number, Thread(core=told) if key == "core id" else Thread(socket=told))
+            host.thread(number, Thread(core=told) if key in CORE_KEYS else Thread(socket=told))
     if host.threads:
         host.model = next((first[key] for key in MODEL_KEYS if first.get(key)), None)
         sockets = {thread.socket for thread in host.threads.values()} - {None}

@@ -16,16 +16,20 @@ _STARTS_JSON = re.compile(r"^[ \t]*([\[{])", re.MULTILINE)
 _OPENS = re.compile(r'^[ \t]*[\[{][ \t]*(?:$|["\[{])', re.MULTILINE)
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 MOST_DEPTH = 12
+WASTED_CHARS = 1 << 20  # of documents that end in an error, beyond the length of the text
 
 
 def find_json(text: str) -> tuple[list[Any], str]:
-    """(all JSON objects and arrays that begin a line, what is left of the text)."""
+    """(all JSON objects and arrays that begin a line, what is left of the text). A text of which much was read in vain
+    is left from there on.
+    """
     decoder = json.JSONDecoder()
     halves = _HALF.search(text) is not None
     found: list[Any] = []
     rest: list[str] = []
     position = 0
-    while match := _STARTS_JSON.search(text, position):
+    left = len(text) + WASTED_CHARS
+    while left > 0 and (match := _STARTS_JSON.search(text, position)):
         rest.append(text[position : match.start()])
         try:
             value, position = decoder.raw_decode(text, match.start(1))
@@ -33,7 +37,8 @@ def find_json(text: str) -> tuple[list[Any], str]:
         except RecursionError:  # so would be what begins on each of the next lines
             position = match.start()
             break
-        except ValueError:
+        except ValueError as error:
+            left -= error.pos - match.start() if isinstance(error, json.JSONDecodeError) else 0
             end = text.find("\n", match.start(1))
             end = len(text) if end < 0 else end
             rest.append(text[match.start() : end])

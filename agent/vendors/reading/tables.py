@@ -11,7 +11,7 @@ MOST_LINE_CHARS = 1 << 16
 _RULE = re.compile(r"(?=.*?[=\-]{3})[\s+|=\-]+$")
 LONGEST_PAIR = 80
 STARTS_RECORD = re.compile(r"^\d{1,4}(?=\s|$)")
-_PAIR = re.compile(r"^\s*([^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
+_PAIR = re.compile(r"^\s*(N/A|[^/(]*?)\s*[/(]\s*([^/()]*?)\s*\)?\s*$")
 _NO_PAIR = re.compile(r"^\s*\[?N/A\]?\s*$", re.IGNORECASE)
 NAMED_LINE = re.compile(r"^GPU (\d{1,4}): (.+?) \(UUID: ([^()]+)\)\s*$")
 _PROCESS = re.compile(
@@ -144,7 +144,7 @@ def read_processes(text: str) -> list[ProcessRow]:
     for line in (line.strip().strip("|").strip() for line in text.splitlines()):
         below = below or re.match(r"Process(es)?:?(\s|$)", line) is not None
         if below and re.search(r"\bPID\b", line):
-            pattern = _WITH_FUNCTION if re.search(r"\bVF\b", line) else _PROCESS
+            pattern = _WITH_FUNCTION if re.search(r"\b(?:VF|MI)\b", line) else _PROCESS
         elif pattern and (match := pattern.match(line)):
             number, pid, name, memory = match.groups()
             found.append(ProcessRow(int(number), int(pid), name.strip(), memory))

@@ -1,0 +1,66 @@
+"""Layouts of the other vendors' tools and of /proc beside those of the samples."""
+
+from typing import Any
+
+import pytest
+
+from agent.vendors import PARSERS
+from agent.vendors.base import document
+
+CNMON = """\
++------------------------------------------------------------------------------+
+| CNMON v6.1.9                                              Driver v6.1.9      |
++-------------------------------+----------------------+-----------------------+
+| Card  VF  Name       Firmware |               Bus-Id | Util        Ecc-Error |
+| Fan   Temp      Pwr:Usage/Cap |         Memory-Usage | Mode     Compute-Mode |
+|===============================+======================+=======================|
+| 3     /   MLU580     v1.3.0   |         0000:5E:00.0 | 41%                 0 |
+|  0%   52C       188 W/ 350 W  |   N/A  / 49152 MiB   | FULL          Default |
++-------------------------------+----------------------+-----------------------+
+
++------------------------------------------------------------------------------+
+| Processes:                                                                   |
+|  Card  MI  PID     Command Line                             MLU Memory Usage |
+|==============================================================================|
+|  3     /   70112   ./serve --port 80                               9120 MiB  |
++------------------------------------------------------------------------------+
+"""
+CPUINFO = """\
+system type\t\t: generic-loongson-machine
+
+processor\t\t: 0
+package\t\t\t: 0
+core\t\t\t: 0
+global_id\t\t: 0
+Model Name\t\t: Loongson-3D5000
+
+processor\t\t: 1
+package\t\t\t: 1
+core\t\t\t: 0
+global_id\t\t: 1
+"""
+
+
+def parsed(vendor: str, text: str) -> dict[str, Any]:
+    return document(PARSERS[vendor](text))
+
+
+def test_processes_of_whole_cards_of_cnmon_6() -> None:
+    (device,) = parsed("cambricon", CNMON)["devices"]
+    assert (device["memory_used_mib"], device["memory_total_mib"]) == (None, 49152)
+    assert device["processes"] == [{"pid": 70112, "name": "./serve --port 80", "memory_used_mib": 9120}]
+
+
+def test_cores_and_packages_of_other_architectures() -> None:
+    found = parsed("cpu", CPUINFO)
+    assert (found["cpu_model"], found["sockets"]) == ("Loongson-3D5000", 2)
+    assert [(cpu["id"], cpu["socket"]) for cpu in found["cpus"]] == [(0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize("vendor", ["cambricon", "tenstorrent"])
+def test_many_blank_lines_are_passed_over(vendor: str) -> None:
+    assert parsed(vendor, "\n" * 100_000)["devices"] == []
+
+
+def test_many_documents_on_lines_of_their_own() -> None:
+    assert parsed("tenstorrent", "[[1]]\n" * 20_000)["devices"] == []
