@@ -204,6 +204,8 @@ def _round_of_batches(
     batches = _Batches(context, worker, tally, waiting)
     batches.serve(in_service_order(batches.jobs.values(), context.policy.engine), lending=False)
     batches.serve(batches.borrowers(), lending=True)
+    # Each job once, however many rounds looked at it: what was placed, and what waits on.
+    tally.considered = tally.placed + len(batches.waiting)
     store_promises(batches.promised)
 
 
@@ -289,12 +291,10 @@ class _Batches:
         ]
         for job in found:
             self.tally.refusals.pop(self.shapes[job.job], None)
-        self.tally.considered -= len(found)
         return in_service_order(found, self.context.policy.engine)
 
     def _apply(self, found: Plan) -> None:
         tally, worker = self.tally, self.worker
-        tally.considered += found.considered
         for number, placed in enumerate(found.placed):
             if number % RENEW_EVERY == 0:
                 locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
@@ -314,7 +314,6 @@ def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: T
     batch: list[PendingJob] = []
     for job in queue:
         if tally.answers(shapes[job.job]):
-            tally.considered += 1
             continue
         batch.append(job)
         if len(batch) == BATCH:

@@ -83,7 +83,7 @@ const FIXED: Record<string, unknown> = {
   pauses: [], "recordings/next": { wanted: false, reason: null, actor: null, since: null },
   status: STATUS, recordings: page(RECORDINGS),
   overview: OVERVIEW, queues: QUEUES, "team-quotas": page(TEAM_QUOTAS), valley: VALLEY, "job-arrays": page(ARRAYS), alerts: page(ALERTS), "alert-groups": groupsOf(ALERTS).map((group) => ({ ...group, alerts: undefined })), "alert-rules": ALERT_RULES, "alert-silences": page(SILENCES), nodes: page(NODES),
-  cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), cpu_ms: 150 + ((i * 31) % 80), considered: 288, placed: (i * 7) % 40, refused: 251, stale: i % 9 ? 0 : 1 }))),
+  cycles: page(Array.from({ length: 40 }, (_, i) => ({ id: 184220 - i, at: new Date(Date.now() - i * 5000).toISOString(), wall_ms: 180 + ((i * 37) % 90), cpu_ms: 150 + ((i * 31) % 80), considered: 288, placed: (i * 7) % 40, waiting: 288 - ((i * 7) % 40), refused: 23, stale: i % 9 ? 0 : 1 }))),
   policies: page(VERSIONS), "policies/active": VERSIONS[0],
   tokens: page([{ id: 1, name: "ci", scopes: ["read", "submit"], team: "nlp", created_at: OVERVIEW.at, expires_at: null, last_used_at: null }]),
   "remote-hosts": page(WATCHED), "ssh-keys": { results: [{ name: "fleet", public_key: "ssh-ed25519 AAAAmock" }] },

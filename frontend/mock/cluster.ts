@@ -33,7 +33,7 @@ export const OVERVIEW: Overview = {
   queues: QUEUES.map(({ name, pending, running, wait_s }) => ({ name, pending, running, wait_s })),
   waiting: [{ code: "device-memory-piece", count: 128 }, { code: "device-busy", count: 88 }, { code: "device-model", count: 24 }, { code: "cores-free", count: 11 }],
   alerts: { open: 5, critical: 1, acknowledged: 1, silenced: 1 },
-  cycle: { at: ago(3), wall_ms: 212, considered: 288, placed: 37 },
+  cycle: { at: ago(3), wall_ms: 212, considered: 288, placed: 37, waiting: 251 },
 };
 
 if (CPU_ONLY) {
@@ -41,7 +41,7 @@ if (CPU_ONLY) {
     nodes: { ...OVERVIEW.nodes, total: 1, ready: 1, cordoned: 0, silent: 0 }, devices: { total: 0, schedulable: 0, healthy: 0, suspect: 0, quarantined: 0, recovered: 0, missing: 0, unknown: 0 }, accelerators: { booked_percent: null, measured_percent: null },
     cpu: { booked_percent: 37.5, measured_percent: 21.2, cores: 8, booked_cores: 3 }, memory: { booked_percent: 12.5, measured_percent: 40.1, total_mib: 32_000, booked_mib: 4000, used_mib: 12_800 },
     power_w: null, jobs: { pending: 1, starting: 0, running: 2, held: 0, finished_24h: 14, failed_24h: 1 }, alerts: { open: 0, critical: 0, acknowledged: 0, silenced: 0 },
-    waiting: [{ code: "cores-free", count: 1 }], cycle: { at: ago(3), wall_ms: 4, considered: 3, placed: 1 },
+    waiting: [{ code: "cores-free", count: 1 }], cycle: { at: ago(3), wall_ms: 4, considered: 3, placed: 1, waiting: 2 },
     queues: QUEUES.map(({ name }, i) => ({ name, pending: i === 2 ? 1 : 0, running: i, wait_s: i === 0 ? { count: 0, mean: null, p50: null, p95: null, p99: null } : wait(0.4 * i, 1.1 * i, 2 * i) })),
   });
 }

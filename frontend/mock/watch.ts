@@ -7,7 +7,7 @@ const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();
 export const STATUS: Status = {
   at: ago(0),
   cycle: {
-    last: { at: ago(3), wall_ms: 212, considered: 288, placed: 37 }, looks_1h: 1190, count_1h: 1042, wall_ms: { count: 1042, mean: 198.4, p50: 181, p95: 340, p99: 512 },
+    last: { at: ago(3), wall_ms: 212, considered: 288, placed: 37, waiting: 251 }, looks_1h: 1190, count_1h: 1042, wall_ms: { count: 1042, mean: 198.4, p50: 181, p95: 340, p99: 512 },
     decisions_per_s: 1304, cache_hit_percent: 94.2, cpu_percent: 8.1, skipped_1h: 0, longest_gap_s: 7.4,
   },
   workers: [{ name: "cycle", waiting: 0 }, { name: "upkeep", waiting: 2 }, { name: "remote", waiting: 0 }, { name: "replay", waiting: null }],

@@ -132,16 +132,19 @@ class AlertCountsSerializer(serializers.Serializer):
 
 
 class LastCycleSerializer(serializers.Serializer):
-    """The last cycle that looked at jobs."""
+    """The last cycle that looked at jobs: of the `considered` ones it `placed` some, the others keep `waiting`."""
 
     at = serializers.DateTimeField()
     wall_ms = serializers.IntegerField()
     considered = serializers.IntegerField()
     placed = serializers.IntegerField()
+    waiting = serializers.IntegerField()
 
 
 class CycleSerializer(LastCycleSerializer):
-    """One cycle."""
+    """One cycle. `refused` counts kinds of requests, of which many jobs may wait; `stale` choices that were dropped
+    because something had changed meanwhile.
+    """
 
     id = serializers.IntegerField()
     at = serializers.DateTimeField(source="started_at")

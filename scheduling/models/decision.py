@@ -12,7 +12,9 @@ from scheduling.models.placement import Placement
 class Cycle(models.Model):
     """One scheduling cycle that looked at jobs, with its own costs; the figures are there when it has finished.
 
-    Of `cache_lookups` scores that were needed (one per shape and node), `cache_hits` were still right.
+    `considered` jobs were `placed` or keep `waiting`. `refused` counts shapes: equal jobs are refused as one. `stale`
+    are choices that were not carried out because something had changed meanwhile. Of `cache_lookups` scores that were
+    needed (one per shape and node), `cache_hits` were still right.
     """
 
     started_at = models.DateTimeField(default=clock.now, db_index=True)
@@ -26,6 +28,11 @@ class Cycle(models.Model):
     stale = models.PositiveIntegerField(default=0)
     cache_hits = models.PositiveIntegerField(default=0)
     cache_lookups = models.PositiveIntegerField(default=0)
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that still waited when it ended, whatever the reason; the next cycle looks at them again."""
+        return max(0, self.considered - self.placed)
 
 
 class Outcome(models.TextChoices):

@@ -81,10 +81,11 @@ def _rounded(value: Any) -> float | None:
 def last_cycle() -> dict[str, Any] | None:
     """The last finished cycle that looked at jobs."""
     done = Cycle.objects.filter(finished_at__isnull=False).order_by("-id")
-    row = done.values("started_at", "wall_ms", "considered", "placed").first()
-    if row is None:
+    found = done.first()
+    if found is None:
         return None
-    return {"at": row["started_at"], **{name: row[name] for name in ("wall_ms", "considered", "placed")}}
+    names = ("wall_ms", "considered", "placed", "waiting")
+    return {"at": found.started_at, **{name: getattr(found, name) for name in names}}
 
 
 def worker_queues() -> list[dict[str, Any]]:

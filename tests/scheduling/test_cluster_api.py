@@ -239,7 +239,7 @@ def test_cycles_are_listed_with_their_costs(api, user):
     make.make_job(user)
     make.run_cycle()
     cycle = api.get("/api/v1/cycles").json()["results"][0]
-    assert (cycle["considered"], cycle["placed"], cycle["refused"]) == (1, 0, 1)
+    assert (cycle["considered"], cycle["placed"], cycle["waiting"], cycle["refused"]) == (1, 0, 1, 1)
     assert cycle["wall_ms"] >= 0 and cycle["stale"] == 0
 
 

@@ -61,7 +61,7 @@ def test_five_thousand_impossible_jobs_do_not_hold_up_ten(user, monkeypatch):
     assert max(sizes) <= cycle.BATCH and sum(sizes) <= 2 * cycle.BATCH + 402 + 10
     assert ShapeReason.objects.count() == 402
     found = Cycle.objects.get()
-    assert (found.considered, found.placed, found.refused) == (5010, 10, 402)
+    assert (found.considered, found.placed, found.waiting, found.refused) == (5010, 10, 5000, 402)
     make.run_cycle(worker)
     assert Cycle.objects.latest("pk").considered == 5000
 

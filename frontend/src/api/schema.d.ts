@@ -1823,13 +1823,17 @@ export interface components {
             cores: number;
             booked_cores: number;
         };
-        /** @description One cycle. */
+        /**
+         * @description One cycle. `refused` counts kinds of requests, of which many jobs may wait; `stale` choices that were dropped
+         *     because something had changed meanwhile.
+         */
         Cycle: {
             /** Format: date-time */
             at: string;
             wall_ms: number;
             considered: number;
             placed: number;
+            waiting: number;
             id: number;
             cpu_ms: number;
             refused: number;
@@ -2384,13 +2388,14 @@ export interface components {
             cores: number;
             host_memory_mib: number | null;
         };
-        /** @description The last cycle that looked at jobs. */
+        /** @description The last cycle that looked at jobs: of the `considered` ones it `placed` some, the others keep `waiting`. */
         LastCycle: {
             /** Format: date-time */
             at: string;
             wall_ms: number;
             considered: number;
             placed: number;
+            waiting: number;
         };
         /** @description The place in the order of service among all waiting jobs, from 1, and what put the job before it there. */
         Line: {

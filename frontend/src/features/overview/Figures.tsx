@@ -42,7 +42,7 @@ export function LastCycle({ cycle }: { cycle: Overview["cycle"] }) {
       {cycle ? (
         <>
           <Figure value={count(cycle.wall_ms)} unit="ms" />
-          <p className="sm mut" style={{ marginTop: 6 }}>{t("overview.cycleDid", { considered: count(cycle.considered), placed: count(cycle.placed) })}</p>
+          <p className="sm mut" style={{ marginTop: 6 }}>{t("overview.cycleDid", { considered: count(cycle.considered), placed: count(cycle.placed), waiting: count(cycle.waiting) })}</p>
           <p className="sm" style={{ marginTop: 4 }}><Link to="/status">{t("overview.allCycles")}</Link></p>
         </>
       ) : (

@@ -63,7 +63,7 @@ export default {
   dayNote: "now and last 24 h",
   running: "Running", starting: "Starting", held: "Held", finished: "Finished, 24 h", failed: "Failed, 24 h", power: "Measured power",
   cycle: "Last cycle",
-  cycleDid: "{{considered}} considered · {{placed}} placed",
+  cycleDid: "{{considered}} considered · {{placed}} placed · {{waiting}} still waiting",
   allCycles: "all cycles",
   noCycle: "No cycle has run yet.",
 };

@@ -40,7 +40,7 @@ export function CycleSentence({ cycle }: { cycle: Status["cycle"] }) {
   if (!last) return <p className="lead">{t("status.noCycle")} {lately}</p>;
   return (
     <p className="lead">
-      {t("status.lastCycle", { age: age(last.at, now), time: clockTime(last.at, i18n.language), took: duration(last.wall_ms), considered: count(last.considered), placed: count(last.placed) })} {lately}
+      {t("status.lastCycle", { age: age(last.at, now), time: clockTime(last.at, i18n.language), took: duration(last.wall_ms), count: last.considered, placed: count(last.placed), waiting: count(last.waiting) })} {lately}
     </p>
   );
 }

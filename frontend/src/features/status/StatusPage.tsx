@@ -71,18 +71,19 @@ function Cycles({ cycles }: { cycles: readonly Cycle[] }) {
     <>
       <WallChart cycles={cycles} />
       <div className="scroll" style={{ marginTop: 14, maxHeight: 300, overflowY: "auto" }} tabIndex={0} role="region" aria-label={t("status.cycles")}>
-        <table style={{ minWidth: 560 }}>
-          <thead><tr><th className="r">{t("status.cycle")}</th><th className="r">{t("status.at")}</th><th className="r">{t("status.wall")}</th><th className="r">{t("status.cpu")}</th><th className="r">{t("status.considered")}</th><th className="r">{t("status.placed")}</th><th className="r">{t("status.refused")}</th><th className="r">{t("status.stale")}</th></tr></thead>
+        <table style={{ minWidth: 620 }}>
+          <thead><tr><th className="r">{t("status.cycle")}</th><th className="r">{t("status.at")}</th><th className="r">{t("status.wall")}</th><th className="r">{t("status.cpu")}</th><th className="r">{t("status.considered")}</th><th className="r">{t("status.placed")}</th><th className="r">{t("status.waitsOn")}</th><th className="r">{t("status.refused")}</th><th className="r">{t("status.stale")}</th></tr></thead>
           <tbody>
             {cycles.map((cycle) => (
               <tr key={cycle.id}>
                 <td className="r">{count(cycle.id)}</td><td className="r nw">{clockTime(cycle.at, i18n.language)}</td><td className="r nw">{withUnit(cycle.wall_ms, "ms")}</td><td className="r nw">{withUnit(cycle.cpu_ms, "ms")}</td>
-                <td className="r">{count(cycle.considered)}</td><td className="r">{count(cycle.placed)}</td><td className="r">{count(cycle.refused)}</td><td className="r">{count(cycle.stale)}</td>
+                <td className="r">{count(cycle.considered)}</td><td className="r">{count(cycle.placed)}</td><td className="r">{count(cycle.waiting)}</td><td className="r">{count(cycle.refused)}</td><td className="r">{count(cycle.stale)}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
+      <p className="sm mut" style={{ marginTop: 8 }}>{t("status.adds")}</p>
     </>
   );
 }
