@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from client import config as configuration
-from client.errors import ApiError, ClientError, FieldError, NotSignedIn, OddAnswer, Unreachable
+from client.errors import ApiError, ClientError, FieldError, Misuse, NotSignedIn, OddAnswer, Unreachable
 from client.messages import language, say
 
 JSON = dict[str, Any]
@@ -245,14 +245,14 @@ class Client:
             return self._json("GET", f"/api/v1/devices/{device}/fits")
 
     def device_number(self, name: str) -> int:
-        """The number of the device that is called NODE/INDEX; ClientError when there is none."""
+        """The number of the device that is called NODE/INDEX; Misuse when there is none."""
         node, _slash, index = name.rpartition("/")
         found = self._pages("/api/v1/nodes", params={"search": node, "limit": PAGE}) if node else ()
         for row in (row for row in found if row["name"] == node):
             for device in self._pages("/api/v1/devices", params={"node": row["id"], "limit": PAGE}):
                 if str(device["index"]) == index:
                     return int(device["id"])
-        raise ClientError(say("no-such-device", device=name))
+        raise Misuse(say("no-such-device", device=name))
 
     def placements(self, job: int) -> list[JSON]:
         """Where the attempts of a job were placed, first to last."""

@@ -16,7 +16,7 @@ from client import config as configuration
 from client import operating, shares, watching
 from client import submission as spec_of
 from client.api import JSON, Client, as_documented
-from client.errors import ApiError, ClientError, Exit
+from client.errors import ApiError, Exit, Misuse
 from client.explaining import show_explanation, show_fits, show_trial
 from client.follow import Follower, exit_code_of, write_log
 from client.messages import say
@@ -65,7 +65,7 @@ def _password(path: Path | None) -> str:
     try:
         return path.read_text(encoding="utf-8").split("\n", 1)[0]
     except OSError as error:
-        raise ClientError(say("bad-file", path=path, detail=error.strerror)) from error
+        raise Misuse(say("bad-file", path=path, detail=error.strerror)) from error
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from client.api import JSON
-from client.errors import ClientError, Exit
+from client.errors import Misuse
 from client.messages import say
 
 After = Annotated[
@@ -48,6 +48,4 @@ def _after(text: str) -> JSON:
 def _whole(option: str, digits: str, text: str) -> int:
     if digits.isascii() and digits.isdigit():
         return int(digits)
-    error = ClientError(say("bad-number", option=option, value=text))
-    error.exit_code = Exit.USAGE
-    raise error
+    raise Misuse(say("bad-number", option=option, value=text))

@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.errors import ClientError
+from client.errors import Misuse
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -41,7 +41,7 @@ def load() -> Config:
     except FileNotFoundError:
         pass
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ClientError(f"{path}: {error}") from error
+        raise Misuse(f"{path}: {error}") from error
     url = os.environ.get("HEADRACE_URL") or str(stored.get("url") or DEFAULT_URL)
     token = os.environ.get("HEADRACE_TOKEN") or stored.get("token")
     return Config(url=url.rstrip("/"), token=str(token) if token else None)

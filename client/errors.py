@@ -26,6 +26,12 @@ class ClientError(Exception):
     exit_code = Exit.INTERNAL
 
 
+class Misuse(ClientError):
+    """What was asked for cannot be done as it was asked: the caller can put it right."""
+
+    exit_code = Exit.USAGE
+
+
 class OddAnswer(ClientError):
     """What answers is not as documented; the text names the field where it is known."""
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from client.api import JSON, Client
-from client.errors import ClientError, Exit
+from client.errors import Misuse
 from client.messages import say
 from client.render import escape_controls, print_json
 
@@ -93,9 +93,7 @@ def _do(wish: Mapping[str, Any], *, as_json: bool = False) -> None:
             if not answer["left"] or not any(row["changed"] for row in answer["outcomes"]):
                 break
     if refused:
-        error = ClientError(say("some-refused"))
-        error.exit_code = Exit.USAGE
-        raise error
+        raise Misuse(say("some-refused"))
 
 
 def _show(answer: JSON, *, dry_run: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from client.api import JSON
-from client.errors import ClientError, Exit
+from client.errors import Misuse
 from client.messages import say
 
 DEFAULT_QUEUE = "training"
@@ -62,7 +62,7 @@ def pairs(option: str, values: list[str] | None) -> dict[str, str] | None:
     for value in values:
         key, sign, rest = value.partition("=")
         if not key or not sign:
-            raise _usage(say("bad-pair", option=option, value=value))
+            raise Misuse(say("bad-pair", option=option, value=value))
         result[key] = rest
     return result
 
@@ -74,7 +74,7 @@ def specification(file: Path | None, *, options: JSON, resources: JSON) -> JSON:
         base = spec.get("resources")
         spec["resources"] = {**(base if isinstance(base, dict) else {}), **resources}
     if not spec.get("command"):
-        raise _usage(say("no-command"))
+        raise Misuse(say("no-command"))
     spec.setdefault("queue", DEFAULT_QUEUE)
     return spec
 
@@ -85,15 +85,9 @@ def _read(file: Path | None) -> JSON:
     try:
         spec = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise _usage(say("bad-file", path=file, detail=error.strerror)) from error
+        raise Misuse(say("bad-file", path=file, detail=error.strerror)) from error
     except ValueError as error:
-        raise _usage(say("bad-file", path=file, detail=error)) from error
+        raise Misuse(say("bad-file", path=file, detail=error)) from error
     if not isinstance(spec, dict):
-        raise _usage(say("bad-file", path=file, detail=say("no-object")))
+        raise Misuse(say("bad-file", path=file, detail=say("no-object")))
     return spec
-
-
-def _usage(text: str) -> ClientError:
-    error = ClientError(text)
-    error.exit_code = Exit.USAGE
-    return error

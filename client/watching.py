@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from client.api import JSON, Client
-from client.errors import ClientError, Exit
+from client.errors import Misuse
 from client.messages import say
 from client.render import escape_controls, local_time, print_json, print_table
 
@@ -17,10 +17,8 @@ Fingerprint = Annotated[
 ]
 
 
-class NotConfirmed(ClientError):
+class NotConfirmed(Misuse):
     """Nobody said that the host key is the machine's own."""
-
-    exit_code = Exit.USAGE
 
 
 @app.command()

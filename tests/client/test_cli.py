@@ -125,6 +125,19 @@ def test_wrong_use_is_one_line_and_not_a_traceback(arguments):
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
+def test_what_the_caller_can_put_right_ends_with_64(tmp_path):
+    broken = tmp_path / "config.toml"
+    broken.write_text("url = ")
+    with scripted(lambda _: Answer(200, {"results": [], "next": None})) as server:
+        ended = [
+            headrace("fits", "nowhere/3", url=server.url),
+            headrace("login", "--username", "u", "--password-file", "/nonexistent", url=server.url),
+            headrace("jobs", url=server.url, HEADRACE_CONFIG=str(broken)),
+        ]
+    assert [one.returncode for one in ended] == [64, 64, 64]
+    assert ended[0].stderr.decode().startswith("There is no device nowhere/3")
+
+
 def test_chinese_when_the_environment_asks_for_it():
     with scripted(lambda _: Answer(200, {"results": [], "next": None})) as server:
         ended = headrace("jobs", url=server.url, lang="zh_CN.UTF-8", PYTHONIOENCODING="utf-8")
