@@ -7,6 +7,7 @@ import sys
 from client.cli import app
 from client.errors import ApiError, ClientError, Exit, NotSignedIn, Unreachable
 from client.messages import say
+from client.options import told
 from client.render import escape_controls
 
 
@@ -28,8 +29,8 @@ def _sentence(error: ClientError) -> str:
         return say("bad-credentials" if "password" in str(error) else "not-signed-in")
     if isinstance(error, Unreachable):
         return say("unreachable", detail=str(error))
-    if isinstance(error, ApiError) and error.errors:
-        return "\n".join([error.detail, *(f"  {item.field}: {item.message}" for item in error.errors)])
+    if isinstance(error, ApiError):
+        return told(error)
     return str(error)
 
 

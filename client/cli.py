@@ -20,6 +20,7 @@ from client.errors import ApiError, Exit, Misuse
 from client.explaining import show_explanation, show_fits, show_trial
 from client.follow import Follower, exit_code_of, write_log
 from client.messages import say
+from client.options import told
 from client.render import MIB_PER_GIB, escape_controls, outcome, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -282,7 +283,7 @@ def cancel(job: Annotated[list[int], typer.Argument(help="Job numbers.")]) -> No
             try:
                 row = client.cancel(number)
             except ApiError as error:
-                notice(escape_controls(str(error)))
+                notice(escape_controls(told(error)))
                 worst = worst or int(error.exit_code)
                 continue
             notice(say(_CANCELLED.get(row["status"], "cancelled"), job=number, status=row["status"]))

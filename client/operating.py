@@ -12,6 +12,7 @@ import typer
 from client.api import JSON, Client
 from client.errors import Misuse
 from client.messages import say
+from client.options import in_options
 from client.render import escape_controls, print_json
 
 Jobs = Annotated[list[int], typer.Argument(help="Job numbers.")]
@@ -100,7 +101,7 @@ def _show(answer: JSON, *, dry_run: bool) -> None:
     for row in answer["outcomes"]:
         job = row["job"]
         if row["code"]:
-            sys.stderr.write(f"{say('about-job', job=job, detail=escape_controls(row['text'] or ''))}\n")
+            sys.stderr.write(f"{say('about-job', job=job, detail=escape_controls(in_options(row['text'] or '')))}\n")
         elif dry_run:
             print(job)
         else:

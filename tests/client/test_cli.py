@@ -443,6 +443,33 @@ def test_many_jobs_are_acted_on_and_the_refused_are_named():
     assert server.asked[0].body == {"action": "hold", "jobs": [4, 5, 6]}
 
 
+def test_fields_of_errors_are_told_as_options():
+    text = "This job can make no checkpoint. Say lose_work to stop it and begin anew later."
+    refused = Answer(409, {"code": "no-checkpoint", "detail": text})
+    outcome = {"job": 5, "changed": False, "code": "no-checkpoint", "text": text}
+
+    def respond(request: Asked) -> Answer:
+        if request.path.endswith("/bulk"):
+            return Answer(200, {"outcomes": [outcome], "left": 0})
+        if request.path.endswith("/submit"):
+            errors = [
+                {"field": "resources.device_memory", "message": "Is no amount."},
+                {"field": "priority", "message": "Give time_limit_s, not wall_time_limit_s."},
+            ]
+            return Answer(400, {"code": "invalid", "detail": "Not valid.", "errors": errors})
+        return refused
+
+    with scripted(respond) as server:
+        one, many = headrace("suspend", "5", url=server.url), headrace("requeue", "5", url=server.url)
+        faulty = headrace("submit", "--device-memory", "x", "--", "y", url=server.url)
+    for ended in (one, many):
+        assert "Say --lose-work to stop it" in ended.stderr.decode()
+    assert faulty.stderr.decode().splitlines()[1:] == [
+        "  resources.device_memory (--device-memory): Is no amount.",
+        "  priority: Give --time-limit, not wall_time_limit_s.",
+    ]
+
+
 def test_conditions_are_sent_as_they_were_said():
     given = ("--after", "12", "--after", "13:any", "--array", "100:4", "--hold", "--deferrable")
     with scripted(lambda _request: Answer(201, job(status="held"))) as server:
