@@ -101,7 +101,9 @@ def _show(answer: JSON, *, dry_run: bool) -> None:
     for row in answer["outcomes"]:
         job = row["job"]
         if row["code"]:
-            sys.stderr.write(f"{say('about-job', job=job, detail=escape_controls(in_options(row['text'] or '')))}\n")
+            sys.stderr.write(
+                f"{say('about-job', job=job, detail=escape_controls(in_options(row['text'] or '')))}\n"
+            )
         elif dry_run:
             print(job)
         else:

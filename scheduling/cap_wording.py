@@ -45,6 +45,14 @@ MEMBER: tuple[Text, Text] = (
         "and this job needs %(asked)s."
     ),
 )
+# Why more is held than a cap allows; a queue may have several reasons, which its placements do not tell apart.
+OVER_QUEUE = _(
+    "It holds more than that, which ends nothing: a queue that holds nothing may start one job of any size, may borrow "
+    "where the policy lets it, and keeps what it held when its cap became smaller."
+)
+OVER_AMOUNT = _(
+    "It is more because the amount was lowered after those jobs had started, which ends none of them."
+)
 TEXTS: Mapping[CapKind, tuple[Text, ...]] = {
     CapKind.QUEUE: QUEUE,
     CapKind.TEAM: TEAM,
@@ -84,4 +92,12 @@ def cap_sentence(miss: CapMiss, names: Names) -> Sentence:
         "held": milli_text(miss.held_milli),
         "asked": milli_text(miss.asked_milli),
     }
-    return Sentence(CODES[miss.kind].value, str(text) % shown, params)
+    said = str(text) % shown
+    if miss.held_milli > miss.cap_milli:
+        said = _joined(said, str(OVER_QUEUE if miss.kind is CapKind.QUEUE else OVER_AMOUNT))
+    return Sentence(CODES[miss.kind].value, said, params)
+
+
+def _joined(first: str, second: str) -> str:
+    """Two sentences; Chinese has no space between them."""
+    return first + second if first.endswith("。") else f"{first} {second}"

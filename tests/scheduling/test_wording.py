@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from django.utils import translation
 
+from scheduling.cap_wording import Names, cap_sentence
 from scheduling.engine.changes import Change, ChangeKind
-from scheduling.engine.types import NearMiss, ReasonCode, Refusal, Request
+from scheduling.engine.types import CapKind, CapMiss, NearMiss, ReasonCode, Refusal, Request
 from scheduling.wording import CHANGES, LABELS, SENTENCES, change_text, memory_text, reason_sentence
 
 NAMES = {7: "tb-007"}
@@ -39,6 +40,24 @@ def test_a_cluster_without_nodes_is_told_as_such():
         assert "登记节点" in reason_sentence(Refusal(1, ReasonCode.NODE_NOT_READY, 0, (), ()), None, {}).text
     capped = reason_sentence(Refusal(1, ReasonCode.POWER_CAP, 0, (), ()), None, {})
     assert capped.code == "power-cap"
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (CapKind.QUEUE, "may start one job of any size"),
+        (CapKind.TEAM, "lowered"),
+        (CapKind.MEMBER, "lowered"),
+    ],
+)
+def test_who_holds_more_than_the_cap_is_told_why(kind, why):
+    def said(held_milli: int) -> str:
+        miss = CapMiss(kind, 1, 2, 3, None, False, 1000, held_milli, 1000)
+        return cap_sentence(miss, Names("training", "vision", "ada")).text
+
+    assert why in said(2000) and why not in said(1000)
+    with translation.override("zh-hans"):
+        assert said(2000).startswith(said(1000)[:4]) and "。占用多于上限" in said(2000)
 
 
 @pytest.mark.parametrize(
