@@ -36,7 +36,7 @@ export default {
     cordoned: "已封锁", silent: "失联", ready: "就绪", enrolled: "已登记", draining: "排空中", maintenance: "维护中", lost: "已丢失",
   },
   job: {
-    held: "挂起", pending: "排队", starting: "启动中", running: "运行中", suspending: "暂停中", suspended: "已暂停",
+    held: "搁置", pending: "排队", starting: "启动中", running: "运行中", suspending: "暂停中", suspended: "已暂停",
     preempting: "被抢占", succeeded: "成功", failed: "失败", cancelled: "已取消",
   },
   term: {

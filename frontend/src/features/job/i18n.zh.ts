@@ -40,7 +40,7 @@ export default {
   nearestNote: "假设通过最后一级",
   waitedSoFar: "已等待",
   waited: "启动前的等待",
-  wait: { held: "挂起", pending: "排队", image_pull: "拉取镜像", start: "启动" },
+  wait: { held: "搁置", pending: "排队", image_pull: "拉取镜像", start: "启动" },
   notYet: "尚未",
   noSuchWait: "无",
   timeline: "时间线",

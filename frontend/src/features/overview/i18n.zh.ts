@@ -55,7 +55,7 @@ export default {
   allAlerts_other: "全部 {{count}} 项",
   day: "作业与功率",
   dayNote: "当前与近 24 小时",
-  running: "运行", starting: "启动中", held: "挂起", finished: "24 小时完成", failed: "24 小时失败", power: "实测功率",
+  running: "运行", starting: "启动中", held: "搁置", finished: "24 小时完成", failed: "24 小时失败", power: "实测功率",
   cycle: "上一周期",
   cycleDid: "考虑 {{considered}} · 放置 {{placed}} · 继续等待 {{waiting}}",
   allCycles: "全部周期",
