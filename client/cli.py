@@ -19,9 +19,9 @@ from client.api import JSON, Client, as_documented
 from client.errors import ApiError, Exit, Misuse
 from client.explaining import show_explanation, show_fits, show_trial
 from client.follow import Follower, exit_code_of, write_log
-from client.messages import say
+from client.messages import say, word
 from client.options import told
-from client.render import MIB_PER_GIB, escape_controls, outcome, print_json, print_table
+from client.render import MIB_PER_GIB, cell_word, escape_controls, outcome, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 # A pipeline that waits outlives a restart of the server.
@@ -200,7 +200,7 @@ def _job_row(row: JSON) -> list[object]:
     return [
         row["id"],
         row["name"],
-        row["status"],
+        cell_word(row["status"]),
         row["queue"],
         row["team"],
         row["owner"],
@@ -286,7 +286,7 @@ def cancel(job: Annotated[list[int], typer.Argument(help="Job numbers.")]) -> No
                 notice(escape_controls(told(error)))
                 worst = worst or int(error.exit_code)
                 continue
-            notice(say(_CANCELLED.get(row["status"], "cancelled"), job=number, status=row["status"]))
+            notice(say(_CANCELLED.get(row["status"], "cancelled"), job=number, status=word(row["status"])))
     raise typer.Exit(worst)
 
 
@@ -301,7 +301,7 @@ def suspend(
     """Let a job make its checkpoint, stop, and hold nothing until it is resumed."""
     with Client() as client:
         row = client.suspend(job, lose_work=lose_work)
-    notice(say("job-is", job=job, status=row["status"]))
+    notice(say("job-is", job=job, status=word(row["status"])))
 
 
 @app.command()
@@ -310,7 +310,7 @@ def resume(job: int) -> None:
     """Let a suspended job go on from its last checkpoint as soon as there is a place."""
     with Client() as client:
         row = client.resume(job)
-    notice(say("job-is", job=job, status=row["status"]))
+    notice(say("job-is", job=job, status=word(row["status"])))
 
 
 app.add_typer(shares.quota, name="quota")
@@ -343,4 +343,12 @@ app.add_typer(watching.app, name="node")
 def _node_row(row: JSON) -> list[object]:
     memory = None if row["memory_mib"] is None else f"{row['memory_mib'] / MIB_PER_GIB:.1f}"
     models = f"{row['devices']} × {', '.join(row['device_models'])}" if row["devices"] else say("none")
-    return [row["id"], row["name"], row["state"], row["cpu_count"], memory, models, row["last_report_at"]]
+    return [
+        row["id"],
+        row["name"],
+        cell_word(row["state"]),
+        row["cpu_count"],
+        memory,
+        models,
+        row["last_report_at"],
+    ]

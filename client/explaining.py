@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from client.api import JSON, Answered, as_documented
-from client.messages import CATALOGUE, say
+from client.messages import CATALOGUE, say, word
 from client.render import (
     decimals_for,
     devices_of,
@@ -59,7 +59,7 @@ def _show_decision(decision: JSON) -> None:
     )
     for term in decision["terms"]:
         value, weight, part = (score(term[f"{name}_ppm"]) for name in ("value", "weight", "contribution"))
-        print(f"  {term['term']:<24}{value} × {weight} = {part}")
+        print(f"  {word(term['term']):<24}{value} × {weight} = {part}")
     _show_runners_up(scored, winner_ppm=winner_ppm, decimals=decimals)
     if tie := decision.get("tie"):
         print(escape_controls(tie["text"]))
@@ -85,10 +85,11 @@ def show_refusal(answer: JSON) -> None:
     for row in answer["funnel"]:
         label = escape_controls(row["label"])
         print(f"  {label}: {say('removed')} {row['removed']}, {say('left')} {row['left']}")
+    labels = {row["code"]: row["label"] for row in answer["funnel"]}
     if answer["near"]:
         print(f"{say('near')}:")
         for near in answer["near"]:
-            print(f"  {_near(near)}")
+            print(f"  {_near(near, labels)}")
     if answer["changes"]:
         print(f"{say('changes')}:")
         for change in answer["changes"]:
@@ -119,13 +120,13 @@ def show_trial(answer: JSON) -> None:
         print(escape_controls(array["sentence"]["text"]))
 
 
-def _near(near: JSON) -> str:
+def _near(near: JSON, labels: Mapping[str, str]) -> str:
     needed, available, unit = near["needed"], near["available"], near["unit"]
     texts = quantities(needed, available, unit=unit)
     text = say(
         "near-node",
         node=escape_controls(near["node_name"]),
-        code=near["code"],
+        code=escape_controls(labels.get(near["code"], near["code"])),
         needed=texts[0],
         available=texts[1],
         short=quantity(None if available is None else max(0, needed - available), unit),

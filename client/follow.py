@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from client.api import JSON, Client
 from client.errors import Exit
-from client.messages import say
+from client.messages import say, word
 from client.render import escape_controls, outcome, span
 
 FINAL = {"succeeded", "failed", "cancelled"}
@@ -69,15 +69,16 @@ class Follower:
         return POLL_S if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     def _tell(self, row: JSON) -> None:
+        status = escape_controls(word(row["status"]))
         if row["node"] and row["status"] not in FINAL:
             node = escape_controls(row["node"]["name"])
-            text = say("status-where", job=self.job, status=row["status"], node=node, cpus=span(row["cpus"]))
+            text = say("status-where", job=self.job, status=status, node=node, cpus=span(row["cpus"]))
         elif row["status"] == "pending" and row.get("reason"):
             text = say("waiting", job=self.job, text=escape_controls(row["reason"]["text"]))
         elif row["status"] in FINAL:
-            text = say("ended", job=self.job, status=row["status"], outcome=outcome(row))
+            text = say("ended", job=self.job, status=status, outcome=outcome(row))
         else:
-            text = say("status", job=self.job, status=row["status"])
+            text = say("status", job=self.job, status=status)
         if text != self._told:
             self._told = text
             self.notice(text)

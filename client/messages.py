@@ -207,6 +207,33 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "column-at-once": ("at once", "同时"),
     "column-counts": ("counts", "计数"),
     "column-report": ("last report", "最近上报"),
+    "word-held": ("held", "搁置"),
+    "word-pending": ("pending", "排队"),
+    "word-starting": ("starting", "启动中"),
+    "word-running": ("running", "运行中"),
+    "word-suspending": ("suspending", "暂停中"),
+    "word-suspended": ("suspended", "已暂停"),
+    "word-preempting": ("preempting", "被抢占"),
+    "word-succeeded": ("succeeded", "成功"),
+    "word-failed": ("failed", "失败"),
+    "word-cancelled": ("cancelled", "已取消"),
+    "word-cordoned": ("cordoned", "已封锁"),
+    "word-silent": ("silent", "失联"),
+    "word-ready": ("ready", "就绪"),
+    "word-enrolled": ("enrolled", "已登记"),
+    "word-draining": ("draining", "排空中"),
+    "word-maintenance": ("maintenance", "维护中"),
+    "word-lost": ("lost", "已丢失"),
+    "word-quarantined": ("quarantined", "已隔离"),
+    "word-resource-fit": ("resource-fit", "资源匹配"),
+    "word-affinity": ("affinity", "亲和"),
+    "word-topology": ("topology", "拓扑"),
+    "word-balance": ("balance", "均衡"),
+    "word-fragmentation-penalty": ("fragmentation-penalty", "碎片"),
+    "word-power": ("power", "功率"),
+    "word-cores": ("cores", "核"),
+    "word-devices": ("devices", "个设备"),
+    "word-replicas": ("replicas", "个副本"),
 }
 
 
@@ -222,3 +249,9 @@ def say(key: str, **params: object) -> str:
     """One sentence of the catalogue in the caller's language."""
     english, chinese = CATALOGUE[key]
     return (chinese if language() == "zh" else english).format(**params)
+
+
+def word(name: str) -> str:
+    """A status, state, term or unit of the server in the caller's language; one that is not known here as it is."""
+    key = f"word-{name}"
+    return say(key) if key in CATALOGUE else name

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from client.api import JSON
-from client.messages import say
+from client.messages import say, word
 
 SCORE_PPM = 1_000_000
 MIB_PER_GIB = 1024
@@ -55,7 +55,7 @@ def quantity(number: int | None, unit: str | None) -> str:
         return f"{number / 1000:g} W"
     if unit == "milli":
         return f"{number / 10:g} %"
-    return f"{number} {unit}" if unit else str(number)
+    return f"{number} {word(unit)}" if unit else str(number)
 
 
 def quantities(*numbers: int | None, unit: str | None) -> list[str]:
@@ -95,6 +95,11 @@ def devices_of(rows: Sequence[JSON] | None) -> str:
 def print_json(value: object) -> None:
     """JSON on standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def cell_word(name: str) -> str:
+    """A status or state in a table: a word for people on a terminal; on a pipe what scripts compare with."""
+    return word(name) if sys.stdout.isatty() else name
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

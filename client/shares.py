@@ -8,7 +8,7 @@ import typer
 
 from client.api import JSON, Client
 from client.messages import say
-from client.render import escape_controls, print_json, print_table
+from client.render import cell_word, escape_controls, print_json, print_table
 
 quota = typer.Typer(no_args_is_help=True, help="What teams and their members may hold inside queues.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -93,7 +93,7 @@ def arrays(as_json: AsJson = False) -> None:
 
 
 def _array(row: JSON) -> list[object]:
-    counts = " ".join(f"{status}:{count}" for status, count in row["counts"].items() if count)
+    counts = " ".join(f"{cell_word(status)}:{count}" for status, count in row["counts"].items() if count)
     at_once = row["at_once"] or row["tasks"]
     return [row["id"], row["name"], row["queue"], row["team"], row["owner"], row["tasks"], at_once, counts]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from client.follow import exit_code_of
-from client.messages import CATALOGUE
+from client.messages import CATALOGUE, word
 from client.render import escape_controls, span
 from tests.client.server import Answer, Asked, scripted
 
@@ -123,6 +123,30 @@ def test_wrong_use_is_one_line_and_not_a_traceback(arguments):
     assert ended.returncode != 0
     assert b"Traceback" not in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_chinese_sentences_have_chinese_statuses_terms_and_units():
+    chinese = {"lang": "zh_CN.UTF-8", "PYTHONIOENCODING": "utf-8"}
+    near = {
+        "node_name": "here",
+        "code": "cores-free",
+        "needed": 16,
+        "available": 3,
+        "unit": "cores",
+        "pieces": [],
+    }
+    funnel = [{"code": "cores-free", "label": "空闲核心", "removed": 2, "left": 0}]
+    answers = {"explain": explained(funnel=funnel, near=[near]), "suspend": job(status="suspending")}
+    with scripted(lambda request: Answer(200, answers[request.path.split("/")[-1]])) as server:
+        why = headrace("explain", "5", url=server.url, **chinese).stdout.decode()
+        stopped = headrace("suspend", "5", url=server.url, **chinese).stderr.decode()
+    assert "here（空闲核心）：需要 16 核，可用 3 核，还差 13 核" in why
+    assert stopped.strip() == "作业 5 当前状态：暂停中。"
+
+
+def test_words_of_a_newer_server_are_shown_as_they_are(monkeypatch):
+    monkeypatch.setenv("HEADRACE_LANG", "zh")
+    assert (word("running"), word("melting")) == ("运行中", "melting")
 
 
 def test_what_the_caller_can_put_right_ends_with_64(tmp_path):
@@ -246,7 +270,7 @@ def test_explain_names_the_nearest_nodes_their_shortfall_and_when_it_could_start
     )
     assert lines_of("explain", "5", answer=answer)[3:] == [
         "nearest nodes:",
-        "  here (cores-free): needs 16 cores, has 3 cores, 13 cores short",
+        "  here (Free cores): needs 16 cores, has 3 cores, 13 cores short",
         "  \\x1bx (device-memory-piece): needs 48.0 GiB, has 20.0 GiB, 28.0 GiB short in pieces: 20.0 GiB, 20.0 GiB",
         "smallest changes that help:",
         "  With 3 cores it starts at once on here.",
