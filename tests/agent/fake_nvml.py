@@ -26,6 +26,12 @@ class FabricInfo(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint), ("status", ctypes.c_uint), ("state", ctypes.c_uint)]
 
 
+class SramStatus(ctypes.Structure):
+    """As the library's, as far as it is read."""
+
+    _fields_ = [("version", ctypes.c_uint), ("bThresholdExceeded", ctypes.c_uint)]
+
+
 @dataclass
 class Slice:
     """A MIG slice."""
@@ -52,6 +58,7 @@ class Gpu:
     action: int = 0
     clocks: int = 0
     fabric: tuple[int, int] | None = None
+    sram_exceeded: int = 0
     remap_failed: int = 0
     remap_pending: int = 0
     pages_pending: int = 0
@@ -76,6 +83,8 @@ class FakeNvml:
     nvmlMemory_v2 = 2
     c_nvmlGpuFabricInfoV_t = FabricInfo
     nvmlGpuFabricInfo_v2 = 2
+    c_nvmlEccSramErrorStatus_v1_t = SramStatus
+    nvmlEccSramErrorStatus_v1 = 1
 
     def __init__(self, *gpus: Gpu, init: int | None = None) -> None:
         self.gpus = list(gpus) or [Gpu(0), Gpu(1)]
@@ -161,6 +170,10 @@ class FakeNvml:
     def nvmlDeviceGetGpuFabricInfoV(self, gpu: Gpu, info: Any) -> int:
         state, status = self._answer(gpu, "fabric", gpu.fabric)
         info.contents.state, info.contents.status = state, status
+        return 0
+
+    def nvmlDeviceGetSramEccErrorStatus(self, gpu: Gpu, told: Any) -> int:
+        told.contents.bThresholdExceeded = self._answer(gpu, "sram", gpu.sram_exceeded)
         return 0
 
     def nvmlDeviceGetMigMode(self, gpu: Gpu) -> tuple[int, int]:

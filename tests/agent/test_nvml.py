@@ -75,6 +75,8 @@ def test_a_broken_device_is_reported_beside_healthy_ones(error: int, result: Che
         ({"fabric": (3, 999)}, FAILED, "fabric-failed"),
         ({"fabric": (2, 0)}, UNKNOWN, "fabric-not-ready"),
         ({"fabric": (3, 0)}, OK, ""),
+        ({"sram_exceeded": 1}, FAILED, "sram-errors-exceeded"),
+        ({"sram_exceeded": 1, "errors": {"sram": 3}}, OK, ""),
         ({"clocks": 0x4}, OK, ""),
         ({"errors": {"nvlink": 999, "fabric": 999, "ecc": 999}}, OK, ""),
         ({"errors": {"nvlink": 15}}, OK, ""),

@@ -178,7 +178,7 @@ def _conditions(device: Asked, sample: DeviceSample) -> list[tuple[CheckResult, 
     limit = in_range(device.maybe("nvmlDeviceGetTemperatureThreshold", SLOWDOWN), low=40, high=200)
     if limit is not None and sample.temperature_c is not None and sample.temperature_c >= limit:
         found.append(("over-temperature", f"{sample.temperature_c} C, slows down at {limit} C"))
-    found += _fabric(device)
+    found += [*_fabric(device), *_sram(device)]
     return [(states.CODES[code], code, evidence) for code, evidence in dict(reversed(found)).items()]
 
 
@@ -202,6 +202,19 @@ def _fabric(device: Asked) -> list[tuple[str, str]]:
     if state == "Completed" and info.status != 0:
         return [("fabric-failed", f"fabric status: NVML error {info.status}")]
     return [("fabric-not-ready", f"fabric state: {state}")] if state in ("Not Started", "In Progress") else []
+
+
+def _sram(device: Asked) -> list[tuple[str, str]]:
+    kind = getattr(device.library, "c_nvmlEccSramErrorStatus_v1_t", None)
+    version = getattr(device.library, "nvmlEccSramErrorStatus_v1", None)
+    if kind is None or version is None:
+        return []
+    told = kind()
+    told.version = version
+    if device.maybe("nvmlDeviceGetSramEccErrorStatus", ctypes.pointer(told)) is None:
+        return []
+    words = "the driver counted more uncorrectable errors of the SRAM than it bears"
+    return [("sram-errors-exceeded", words)] if told.bThresholdExceeded else []
 
 
 def _partitions(device: Asked, model: str | None) -> list[Partition]:
