@@ -29,8 +29,6 @@ from scheduling.engine.types import (
 )
 from scheduling.engine.victims import Victims
 
-_NOBODY = -1
-
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -100,7 +98,7 @@ class Prospect:
     def _emptied(self, queue: int) -> Ledger:
         victims = self._victims.of(queue).all
         parts = [*self._victims.leaving, *(part for victim in victims for part in victim.parts)]
-        ends = Ends(self._state, [release_of(part, 0) for part in parts], _NOBODY)
+        ends = Ends(self._state, [release_of(part, 0) for part in parts])
         ledger = ends.after(np.arange(len(parts), dtype=np.int64))
         for one in (one for one in self._taken if not one.promised):
             _take(ledger, one.place)
