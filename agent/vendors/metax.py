@@ -50,7 +50,7 @@ MARKS = ("dev/mxcd", "sys/module/metax")
 HEADER = (("GPU NAME", "Bus-id", "GPU-Util"), ("Temp Pwr:Usage/Cap", "Memory-Usage", "GPU-State"))
 _STARTS = re.compile(r"^\d{1,4}\s|^[^|]*\|\s*\d{1,4}\s+(?:On|Off|N/A)\b")
 _LISTED = re.compile(
-    r"^\s*GPU#(\d{1,4})\s+(\S+)\s+(\S*:\S*\.\S)\s*(?:(\S.*?)\s*)?(?:\(UUID:\s*([^()]+)\)\s*)?$"
+    r"^\s*GPU#(\d{1,4})\s+(\S+(?: [A-Z]\S*){0,3})\s+(\S*:\S*\.\S)\s*(?:(\S.*?)\s*)?(?:\(UUID:\s*([^()]+)\)\s*)?$"
 )
 _ON = re.compile(r"\s+(?:On|Off|N/A)$")
 

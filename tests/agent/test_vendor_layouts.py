@@ -57,6 +57,29 @@ def test_cores_and_packages_of_other_architectures() -> None:
     assert [(cpu["id"], cpu["socket"]) for cpu in found["cpus"]] == [(0, 0), (1, 1)]
 
 
+@pytest.mark.parametrize("word", ["GPU", "DCU", "HCU"])
+def test_links_between_devices_of_any_name(word: str) -> None:
+    rows = [
+        f"       {word}0         {word}1         {word}2",
+        f"{word}0   0            XGMI         PCIE",
+        f"{word}1   XGMI         0            XGMI",
+        f"{word}2   PCIE         XGMI         0",
+    ]
+    links = parsed("hygon", "\n".join(rows))["links"]
+    assert [(link["a"], link["b"], link["kind"]) for link in links] == [
+        (0, 1, "XGMI"),
+        (0, 2, "PCIE"),
+        (1, 2, "XGMI"),
+    ]
+
+
+def test_a_name_of_several_words_in_a_list() -> None:
+    text = "GPU#4  MetaX C550  0000:4a:00.0\n    Memory\n        vram total : 67108864 KB\n"
+    (device,) = parsed("metax", text)["devices"]
+    figures = (device["index"], device["model"], device["pci_bus_id"], device["memory_total_mib"])
+    assert figures == (4, "MetaX C550", "0000:4a:00.0", 65536)
+
+
 @pytest.mark.parametrize("vendor", ["cambricon", "tenstorrent"])
 def test_many_blank_lines_are_passed_over(vendor: str) -> None:
     assert parsed(vendor, "\n" * 100_000)["devices"] == []

@@ -13,7 +13,7 @@ from agent.vendors.base import EVIDENCE_CHARS, to_int, to_number
 from agent.vendors.reading.complaints import UNSUPPORTED, loose_lines
 from agent.vendors.reading.documents import as_text
 from agent.vendors.reading.findings import Capture, Finding, Table, first_told, known
-from agent.vendors.reading.matrix import GPU, links_of, read_rows
+from agent.vendors.reading.matrix import links_of, read_rows
 from agent.vendors.reading.tables import csv_cells
 
 _CARD = re.compile(r"^card(\d{1,4})$", re.IGNORECASE)
@@ -35,6 +35,7 @@ _NO_STATE = ("", "n/a", "none", "unknown")
 FEWEST_COLUMNS = 5
 MOST_NODES = 1 << 12  # more is an unsigned -1, and that means no preference
 _KINDS = ("XGMI", "PCIE")
+_DEVICE = re.compile(r"^(?:GPU|DCU|HCU)(\d{1,4})$")
 _LINK_TYPE = re.compile(r"^(XGMI|PCIE)()$")
 _USE = ("gpu use (%)", "dcu use (%)", "hcu use (%)", "average_gfx_activity (%)", "current_gfx_activity (%)")
 _SHARE = ("gpu memory allocated (vram%)", "gpu memory use (%)", "dcu memory use (%)", "hcu memory use (%)")
@@ -284,8 +285,10 @@ def _unique_id(text: str | None) -> str | None:
 
 def _matrix_links(text: str) -> list[Link]:
     """The matrix of link types in `--showtopo`; those of weights and hops hold numbers only."""
-    rows = read_rows(text, GPU)
-    links = {pair: link for row in rows for pair, link in links_of(row, kinds=_LINK_TYPE, device=GPU).items()}
+    rows = read_rows(text, _DEVICE)
+    links = {
+        pair: link for row in rows for pair, link in links_of(row, kinds=_LINK_TYPE, device=_DEVICE).items()
+    }
     return [links[pair] for pair in sorted(links)]
 
 
