@@ -87,3 +87,19 @@ def test_many_blank_lines_are_passed_over(vendor: str) -> None:
 
 def test_many_documents_on_lines_of_their_own() -> None:
     assert parsed("tenstorrent", "[[1]]\n" * 20_000)["devices"] == []
+
+
+@pytest.mark.parametrize(("cores", "mhz"), [(6, None), (4, 4800)])
+def test_the_one_maximum_is_not_that_of_cores_which_differ(cores: int, mhz: int | None) -> None:
+    text = "\n".join(
+        [
+            "Architecture:             x86_64",
+            "CPU(s):                   8",
+            "On-line CPU(s) list:      0-7",
+            "Thread(s) per core:       2",
+            f"Core(s) per socket:       {cores}",
+            "Socket(s):                1",
+            "CPU max MHz:              4800.0000",
+        ]
+    )
+    assert {cpu["max_mhz"] for cpu in parsed("cpu", text)["cpus"]} == {mhz}

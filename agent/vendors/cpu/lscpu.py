@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from agent.host.files import parse_count, parse_cpu_list
@@ -186,7 +187,7 @@ def _give_frequencies(host: Host, fields: Fields) -> None:
     """
     maxima = [_mhz(value) for key, value in fields if key == "cpu max mhz"]
     numbers = sorted(host.threads)
-    if len(maxima) == 1 and _alike(host):
+    if len(maxima) == 1 and _alike(host) and _add_up(host, fields):
         for number in numbers:
             host.thread(
                 number, replace(host.threads[number], max_mhz=host.threads[number].max_mhz or maxima[0])
@@ -211,6 +212,17 @@ def _alike(host: Host) -> bool:
         if thread.core is not None and (host.online is None or number in host.online):
             sizes[thread.socket, thread.core] = sizes.get((thread.socket, thread.core), 0) + 1
     return len(set(sizes.values())) <= 1
+
+
+def _add_up(host: Host, fields: Fields) -> bool:
+    """Whether threads, cores and sockets explain the CPUs; where all are online and they do not, cores differ."""
+    told = [
+        to_int(_only(fields, key), low=1, high=MOST_CPUS)
+        for key in ("thread(s) per core", "core(s) per socket", "socket(s)")
+    ]
+    counts = [count for count in told if count is not None]
+    whole = host.online is None or host.online >= set(host.threads)
+    return len(counts) < len(told) or not whole or prod(counts) == len(host.threads)
 
 
 def _mhz(text: str) -> int | None:
