@@ -177,7 +177,7 @@ def show_fits(answer: JSON) -> None:
             alone=quantity(largest["alone_mib"], "MiB"),
             shared=quantity(largest["shared_mib"], "MiB"),
             percent=f"{largest['compute_milli'] / 10:g}",
-            cores=largest["cores"],
+            cores=quantity(largest["cores"], "cores"),
             memory=quantity(largest["host_memory_mib"], "MiB"),
         )
     )

@@ -57,7 +57,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "would-starts": ("Waiting jobs that would start: {total}", "将会启动的等待作业：{total}"),
     "would-waits": ("Jobs that would wait instead of starting: {total}", "将由启动变为等待的作业：{total}"),
-    "array-cancelled": ("Array {array}: {tasks} tasks cancelled.", "数组 {array}：已取消 {tasks} 个任务。"),
+    "array-cancelled": ("Array {array}: tasks cancelled: {tasks}.", "数组 {array}：已取消 {tasks} 个任务。"),
     "jobs-left": ("{left} more match.", "还有 {left} 个符合条件。"),
     "some-refused": ("Some jobs were refused.", "部分作业被拒绝。"),
     "about-job": ("Job {job}: {detail}", "作业 {job}：{detail}"),
@@ -115,9 +115,9 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "takes-nothing": ("Nothing now: {text}", "当前什么都不能：{text}"),
     "fits-most": (
-        "At most now: {alone} alone or {shared} shared, {percent} % of the device; on its node {cores} cores "
+        "At most now: {alone} alone or {shared} shared, {percent} % of the device; on its node {cores} "
         "and {memory} of memory.",
-        "当前至多：独占 {alone} 或共享 {shared}，设备的 {percent} %；所在节点 {cores} 个核心、{memory} 内存。",
+        "当前至多：独占 {alone} 或共享 {shared}，设备的 {percent} %；所在节点 {cores}、{memory} 内存。",
     ),
     "fitting-jobs": ("Waiting jobs that would fit: {total}", "可放下的等待作业：{total}"),
     "no-such-device": (
@@ -237,6 +237,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
 }
 
 
+# Units that are things which are counted.
+COUNTED = frozenset({"cores", "devices", "replicas"})
+
+
 def language() -> str:
     """`zh` when the environment asks for Chinese, else `en`."""
     for name in ("HEADRACE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
@@ -255,3 +259,9 @@ def word(name: str) -> str:
     """A status, state, term or unit of the server in the caller's language; one that is not known here as it is."""
     key = f"word-{name}"
     return say(key) if key in CATALOGUE else name
+
+
+def counted(number: int, unit: str) -> str:
+    """A number with its unit, of which English has one form for one."""
+    said = word(unit)
+    return f"{number} {said.removesuffix('s') if number == 1 and language() == 'en' and unit in COUNTED else said}"

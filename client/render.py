@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from client.api import JSON
-from client.messages import say, word
+from client.messages import counted, say, word
 
 SCORE_PPM = 1_000_000
 MIB_PER_GIB = 1024
@@ -55,7 +55,7 @@ def quantity(number: int | None, unit: str | None) -> str:
         return f"{number / 1000:g} W"
     if unit == "milli":
         return f"{number / 10:g} %"
-    return f"{number} {word(unit)}" if unit else str(number)
+    return counted(number, unit) if unit else str(number)
 
 
 def quantities(*numbers: int | None, unit: str | None) -> list[str]:

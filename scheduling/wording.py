@@ -430,6 +430,7 @@ CHANGES: Mapping[str, Text] = {
     "no-labels": _("Without its labels it starts at once on %(node)s."),
     "less-of-two": _("With %(first)s and %(second)s it starts at once on %(node)s."),
 }
+ONE_CORE, AMOUNT_OF_ONE_CORE = _("With 1 core it starts at once on %(node)s."), _("1 core")
 # What is asked less of, in a change of two amounts.
 AMOUNTS: Mapping[str, Text] = {
     "cores": _("%(new)s cores"),
@@ -447,12 +448,17 @@ def change_text(change: Change, node: str) -> str:
         told["added"] = ", ".join(str(item) for item in change.new if item not in change.old)
         if change.kind is ChangeKind.LESS_OF_TWO:
             told["first"], told["second"] = _amounts_text(change.field.split("+"), change.old, change.new)
-    return str(CHANGES[change.kind.value]) % told
+    is_one_core = change.kind is ChangeKind.LESS_CORES and change.new == 1
+    return str(ONE_CORE if is_one_core else CHANGES[change.kind.value]) % told
 
 
 def _amounts_text(fields: Sequence[str], old: Sequence[object], new: Sequence[object]) -> list[str]:
     given = zip(fields, old, new, strict=True)
-    return [str(AMOUNTS[field]) % {"new": _amount_text(field, was, now)} for field, was, now in given]
+    return [
+        str(AMOUNT_OF_ONE_CORE if (field, now) == ("cores", 1) else AMOUNTS[field])
+        % {"new": _amount_text(field, was, now)}
+        for field, was, now in given
+    ]
 
 
 def _amount_text(field: str, old: object, new: object) -> object:

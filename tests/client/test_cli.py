@@ -11,7 +11,7 @@ import pytest
 
 from client.follow import exit_code_of
 from client.messages import CATALOGUE, word
-from client.render import escape_controls, span
+from client.render import escape_controls, quantity, span
 from tests.client.server import Answer, Asked, scripted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,6 +147,12 @@ def test_chinese_sentences_have_chinese_statuses_terms_and_units():
 def test_words_of_a_newer_server_are_shown_as_they_are(monkeypatch):
     monkeypatch.setenv("HEADRACE_LANG", "zh")
     assert (word("running"), word("melting")) == ("运行中", "melting")
+
+
+def test_one_is_counted_as_one(monkeypatch):
+    monkeypatch.setenv("HEADRACE_LANG", "en")
+    texts = [quantity(1, "cores"), quantity(2, "cores"), quantity(1, "MiB/s"), quantity(1, "devices")]
+    assert texts == ["1 core", "2 cores", "1 MiB/s", "1 device"]
 
 
 def test_what_the_caller_can_put_right_ends_with_64(tmp_path):

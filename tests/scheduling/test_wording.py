@@ -125,6 +125,14 @@ def test_a_piece_that_is_just_too_small_is_told_exactly():
     )
 
 
+def test_one_core_is_told_as_one():
+    new = Request(cores=1)
+    one = Change(ChangeKind.LESS_CORES, "cores", 4, 1, new, 7)
+    assert change_text(one, "tb-007") == "With 1 core it starts at once on tb-007."
+    both = Change(ChangeKind.LESS_OF_TWO, "cores+host_memory_mib", (4, 4096), (1, 1024), new, 7)
+    assert change_text(both, "tb-007") == "With 1 core and 1 GiB of memory it starts at once on tb-007."
+
+
 def test_a_change_is_not_told_as_what_was_asked():
     old, new = Request(devices=1, device_memory_mib=81921), Request(devices=1, device_memory_mib=81920)
     change = Change(

@@ -30,6 +30,12 @@ describe("catalogue", () => {
     }
   });
 
+  it("counts in English by its plural rules", () => {
+    const counted = /\{\{\w+\}\} (jobs|nodes|devices|cores|cycles|hours|days|tasks|replicas|alerts|members|links|steps)\b/;
+    const unruled = texts(en).filter(([key, text]) => counted.test(text) && !/_(one|other)$/.test(key)).map(([key]) => key);
+    expect(unruled).toEqual([]);
+  });
+
   it("knows every key that the source names", () => {
     const known = new Set([...flatKeys(en)]);
     const missing: string[] = [];

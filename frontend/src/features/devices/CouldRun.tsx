@@ -47,7 +47,7 @@ function Fits({ fits }: { fits: DeviceFits }) {
       <dl className="facts">
         <dt>{t("devices.largestAlone")}</dt><dd><Largest mib={alone} none={t("devices.notAlone")} /></dd>
         <dt>{t("devices.largestShared")}</dt><dd><Largest mib={shared} none={t("devices.notShared")} /></dd>
-        <dt>{t("devices.withIt")}</dt><dd>{t("devices.withItOf", { share: percent(compute / 10, 0), cores: count(cores), memory: host === null ? t("ui.unknown") : memory(host) })}</dd>
+        <dt>{t("devices.withIt")}</dt><dd>{t("devices.withItOf", { share: percent(compute / 10, 0), count: cores, cores: count(cores), memory: host === null ? t("ui.unknown") : memory(host) })}</dd>
         <dt>{t("devices.waitingFit")}</dt><dd><Waiting jobs={fits.jobs} total={fits.jobs_total} /></dd>
       </dl>
     </>

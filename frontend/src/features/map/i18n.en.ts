@@ -15,7 +15,7 @@ export default {
   emptyAsk: "Ask an operator for an enrolment token, then run the agent on the first machine:",
   enrol: "Make a token…",
   canvasLabel:
-    "Map of {{nodes}} nodes and {{devices}} devices. Arrow keys move from tile to tile, with Shift they move the view; plus and minus zoom, Home shows the whole cluster, Enter opens the node, a digit opens that device. The same data is in the table view.",
+    "Map of {{nodes}} and {{devices}}. Arrow keys move from tile to tile, with Shift they move the view; plus and minus zoom, Home shows the whole cluster, Enter opens the node, a digit opens that device. The same data is in the table view.",
   nodes_one: "{{nodes}} node",
   nodes_other: "{{nodes}} nodes",
   devices_one: "{{devices}} device",
@@ -35,7 +35,7 @@ export default {
   continued: "continued",
   cpuNode: "CPU node",
   tipDevices: "booked {{booked}} of {{devices}}, measured {{used}}",
-  tipCores: "booked {{booked}} of {{cores}} cores, measured {{used}}",
+  tipCores: "cores booked {{booked}} of {{cores}}, measured {{used}}",
   tipUse: "in use {{used}}",
   tipMemory: "memory {{used}} used, {{booked}} booked of {{total}}",
   tipTemperature: "temperature {{value}}",

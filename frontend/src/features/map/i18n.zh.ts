@@ -15,7 +15,7 @@ export default {
   emptyAsk: "请向操作员索取登记令牌，再在第一台机器上运行代理：",
   enrol: "生成令牌…",
   canvasLabel:
-    "{{nodes}} 个节点与 {{devices}} 台设备的资源图。方向键在节点间移动，按住 Shift 则移动视图；加减键缩放，Home 显示整个集群，回车打开节点，数字键打开对应设备。表格视图含相同数据。",
+    "{{nodes}}与{{devices}}的资源图。方向键在节点间移动，按住 Shift 则移动视图；加减键缩放，Home 显示整个集群，回车打开节点，数字键打开对应设备。表格视图含相同数据。",
   nodes_other: "{{nodes}} 个节点",
   devices_other: "{{devices}} 台设备",
   device: "设备 {{index}}",

@@ -22,7 +22,7 @@ function CpuWords({ node }: { node: NodeDetail }) {
   const span = speed === null ? null : speed[0] === speed[1] ? gigahertz(speed[1]) : `${gigahertz(speed[0])}–${gigahertz(speed[1])}`;
   return (
     <>
-      {node.cpus.length > 0 ? t("nodes.coresAndThreads", { cores: count(found.physical), threads: count(found.logical) }) : <Unknown />}
+      {node.cpus.length > 0 ? t("nodes.coresAndThreads", { count: found.physical, cores: count(found.physical), threads: count(found.logical) }) : <Unknown />}
       {", "}{span === null ? <>{t("nodes.topSpeed")} <Unknown /></> : t("nodes.upTo", { speed: withUnit(span, "GHz") })}
     </>
   );

@@ -35,7 +35,7 @@ export default {
   distances: "NUMA 节点间距离",
   cpus: "CPU {{cpus}}",
   cpusUnknown: "CPU 未知",
-  coresAndThreads: "{{cores}} 核，{{threads}} 线程",
+  coresAndThreads_other: "{{cores}} 核，{{threads}} 线程",
   topSpeed: "最高频率",
   upTo: "最高 {{speed}}",
   cpu: { booked: "已预订", reserved: "已保留", offline: "离线", free: "空闲", title: "CPU {{id}}：{{use}}，{{speed}}" },

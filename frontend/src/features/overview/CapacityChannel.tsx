@@ -49,7 +49,7 @@ function Drawing({ overview, width }: { overview: Overview; width: number }) {
   const outInside = x[2] + SPILL_IN - besideOut < LOSS_PX;
   const idleX = beside(x[3], (losses.idle ?? 0) > 0 ? h[2] - h[3] : -SPILL_IN);
   const { devices, nodes } = overview;
-  const out = flow.unit === "devices" ? [t("overview.outDetail", { quarantined: devices.quarantined ?? 0, missing: devices.missing ?? 0 }), t("overview.outMore", { unknown: devices.unknown ?? 0, nodes: nodes.total - (nodes.ready ?? 0) })] : [];
+  const out = flow.unit === "devices" ? [t("overview.outDetail", { quarantined: devices.quarantined ?? 0, missing: devices.missing ?? 0 }), t("overview.outMore", { unknown: devices.unknown ?? 0, count: nodes.total - (nodes.ready ?? 0) })] : [];
   return (
     <svg width={width} height={HEIGHT} role="img" aria-label={t("overview.channelLabel", {
       installed: amount(flow.installed), schedulable: amount(flow.schedulable), booked: amount(flow.booked), measured: flow.measured == null ? t("ui.unknown") : amount(flow.measured),

@@ -21,7 +21,7 @@ export default {
   measured: "实测繁忙",
   out: "不可用",
   outDetail: "{{quarantined}} 隔离 · {{missing}} 缺失",
-  outMore: "{{unknown}} 未知 · {{nodes}} 节点不在",
+  outMore_other: "{{unknown}} 未知 · {{count}} 节点不在",
   free: "空闲",
   freeDetail: { devices: "健康且未预订", cores: "未预订" },
   idle: "已预订未使用",

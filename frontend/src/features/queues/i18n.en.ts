@@ -5,7 +5,7 @@ export default {
   none: "No queues.",
   noneNext: "Queues come from the policy document:",
   sharesNow: "Shares now",
-  barLabel: "{{queue}}: booked {{booked}}, quota {{quota}}, {{waiting}} jobs waiting",
+  barLabel: "{{queue}}: booked {{booked}}, quota {{quota}}, waiting jobs {{waiting}}",
   booked: "booked",
   quota: "quota",
   quotaHead: "Quota",

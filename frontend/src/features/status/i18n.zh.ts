@@ -47,7 +47,7 @@ export default {
   noRecordingNext: "放置了作业或改变了原因的周期会自动记录。重放一个：manage.py replay_cycle ID",
   cycle: "周期", at: "开始", wall: "用时", cpu: "自身 CPU", considered: "考虑", placed: "放置", waitsOn: "继续等待", refused: "拒绝种类", stale: "过期",
   adds: "考虑 = 放置 + 继续等待；后者由下一周期再次考虑。相同的请求作为一种拒绝，无论有多少作业在等待。过期：其间情况有变而放弃，重新决定。",
-  chart: "{{count}} 个周期，最长 {{most}}",
+  chart_other: "{{count}} 个周期，最长 {{most}}",
   now: "现在",
   system: "系统",
   cluster: "集群", uid: "集群标识", version: "版本", paused: "暂停", link: "实时连接",

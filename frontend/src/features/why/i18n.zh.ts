@@ -13,7 +13,7 @@ export default {
   safety: "安全余量",
   largest: "最大空闲块：{{size}}",
   short: "差 {{size}}",
-  funnelLabel: "{{count}} 级筛选后各剩多少节点",
+  funnelLabel_other: "{{count}} 级筛选后各剩多少节点",
   barsLabel: "得分：{{rows}}",
   notScored: "没有数字的候选未计分，其得分为",
   noChange: "未找到只改一项就能立即启动的请求。",

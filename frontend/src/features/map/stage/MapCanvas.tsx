@@ -60,7 +60,7 @@ export const MapCanvas = forwardRef<MapCanvasHandle, MapCanvasProps>(function Ma
     <div className="mapwrap" ref={wrap}>
       <canvas
         ref={base} className="big" tabIndex={0} role="application" onKeyDown={onKeyDown}
-        onBlur={() => stage.current?.focus(null)} aria-label={t("map.canvasLabel", { nodes: nodes.length, devices })}
+        onBlur={() => stage.current?.focus(null)} aria-label={t("map.canvasLabel", { nodes: t("map.nodes", { count: nodes.length, nodes: nodes.length }), devices: t("map.devices", { count: devices, devices }) })}
       />
       <canvas ref={overlay} className="big overlay" aria-hidden="true" />
       <span className="visually-hidden" aria-live="polite">{focused ? nodeSentence(t, focused) : ""}</span>
