@@ -237,7 +237,9 @@ class _Batches:
             made = call.plan or Plan()
             self.promised = made.reservations
             self._apply(made)
-            refused = {self.shapes[refusal.job]: refusal for refusal in made.refused}
+            # Where one of a shape waits for a promise only, others of it may start beside that.
+            by_promise = sorted(made.refused, key=lambda refusal: refusal.waits_for is not None)
+            refused = {self.shapes[refusal.job]: refusal for refusal in by_promise}
             self.worker.recorder.offer(call, {shape: refusal.code for shape, refusal in refused.items()})
             self._take_over(policy, batch, made)
             self.tally.refusals |= refused

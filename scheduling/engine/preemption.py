@@ -40,7 +40,6 @@ MOST_TAKEOVERS = 4
 MOST_NODES = 16
 MOST_VICTIMS = 256
 _FOR_GOOD = 1 << 61
-_NOBODY = -1
 _CURABLE = frozenset({*FOR_WANT_OF_ROOM, ReasonCode.GANG, ReasonCode.RESERVED})
 Occupy = Callable[..., None]
 Cost = tuple[Harm, int, int, int]
