@@ -35,6 +35,7 @@ export default {
   notMeasuredDetail: "no valid reading; not zero",
   utilisation: "Utilisation",
   utilisationNote: "all accelerators = 100 %",
+  young: "the last hour, as nothing older than 2 h was measured",
   levels: "Booked and measured",
   levelsNote: "now, schedulable = 100 %",
   perNode: "per node",

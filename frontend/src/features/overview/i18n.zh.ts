@@ -32,6 +32,7 @@ export default {
   notMeasuredDetail: "没有有效读数，不等于零",
   utilisation: "利用率",
   utilisationNote: "全部加速卡 = 100 %",
+  young: "近一小时，因为没有早于 2 小时的读数",
   levels: "预订与实测",
   levelsNote: "当前，可调度 = 100 %",
   perNode: "逐节点",

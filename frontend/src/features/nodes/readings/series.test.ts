@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Readings } from "@/api/inventory";
-import { seriesOf } from "./series";
+import { isYoung, seriesOf } from "./series";
 import { chartSearch, parseChartView, SPANS } from "./span";
 
 const part = (metric: Readings["series"][number]["metric"], mean: (number | null)[]) => ({
@@ -21,6 +21,16 @@ describe("readings as series", () => {
 
   it("has nothing to say of what was not asked", () => {
     expect(seriesOf(ANSWER, { metric: "power_mw", per: 1000 })).toBeNull();
+  });
+});
+
+describe("a young cluster", () => {
+  const day = (first: number): Readings => ({ ...ANSWER, from: "2026-11-29T03:00:00Z", step_s: 3600, points: 24, series: [part("utilization_pct", Array.from({ length: 24 }, (_, i) => (i < first ? null : 5)))] });
+  const now = Date.UTC(2026, 10, 30, 3);
+
+  it("has no reading older than two hours, or none at all", () => {
+    expect([20, 22, 23, 24].map((first) => isYoung(day(first), "utilization_pct", now))).toEqual([false, false, true, true]);
+    expect(isYoung(day(0), "power_mw", now)).toBe(true);
   });
 });
 

@@ -32,3 +32,12 @@ export function seriesOf(answer: Readings, { metric, per, booked }: Shown): Seri
     booked: held && booked ? divided(held.mean, booked.per) : null,
   };
 }
+
+const YOUNG_MS = 2 * 3_600_000;
+
+/** Whether an answer about a long time has nothing older than two hours: a chart of all of it would be all but empty. */
+export function isYoung({ from, step_s, series }: Readings, metric: Metric, nowMs: number): boolean {
+  const count = series.find((entry) => entry.metric === metric)?.count ?? [];
+  const first = count.findIndex((readings) => (readings ?? 0) > 0);
+  return first < 0 || nowMs - (Date.parse(from) + first * step_s * 1000) < YOUNG_MS;
+}
