@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import AuditEntry, Role
 from scheduling import cycle, recordings
+from scheduling.management.commands import record_cycle
 from scheduling.models import Recording
 from tests.scheduling import factories as make
 
@@ -77,10 +80,27 @@ def test_a_recording_that_fails_is_not_tried_for_ever(resting, monkeypatch):
 
 
 def test_the_command_wishes_as_well(resting):
-    call_command("record_cycle", "--reason", "x")
+    call_command("record_cycle", "--reason", "x", "--wait-s", "0")
     assert api_of(Role.OPERATOR).get(NEXT).json()["actor"] == "manage.py"
     make.run_cycle(resting)
     assert Recording.objects.count() == 2
+
+
+def test_the_command_names_the_recording_and_how_to_replay_it(resting, monkeypatch, capsys):
+    monkeypatch.setattr(record_cycle.time, "sleep", lambda _s: make.run_cycle(resting))
+    call_command("record_cycle")
+    made = Recording.objects.latest("pk").pk
+    assert (
+        f"recording {made}; replay it with: python manage.py replay_cycle {made}" in capsys.readouterr().out
+    )
+    call_command("replay_cycle", str(made))
+
+
+def test_the_command_gives_up_where_no_cycle_comes(user, monkeypatch, capsys):
+    monkeypatch.setattr(record_cycle, "POLL_S", 0)
+    monkeypatch.setattr(record_cycle.clock, "monotonic_s", itertools.count().__next__)
+    call_command("record_cycle", "--wait-s", "1")
+    assert "none within 1 s" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.MEMBER])
