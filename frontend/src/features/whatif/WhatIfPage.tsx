@@ -81,15 +81,11 @@ function Start({ recording, onChange }: { recording: number | null; onChange: (r
       <select className="field start" aria-label={t("whatif.start")} value={recording ?? ""} onChange={(event) => onChange(event.target.value === "" ? null : Number(event.target.value))}>
         <option value="">{t("whatif.clusterNow")}</option>
         {isListed ? null : <option value={recording ?? ""}>{t("whatif.recordingId", { id: String(recording) })}</option>}
-<<<<<<< HEAD
         {byDay(found, (at) => dayLabel(at, i18n.language)).map(([day, ones]) => (
           <optgroup key={ones[0]?.id} label={day}>
-            {ones.map((one) => <option key={one.id} value={one.id}>{t("whatif.recordingOf", { at: dateTime(one.at, i18n.language), jobs: count(one.jobs), nodes: count(one.nodes), id: String(one.id) })}</option>)}
+            {ones.map((one) => <option key={one.id} value={one.id}>{t("whatif.recordingOf", { at: dateTime(one.at, i18n.language), jobs: t("whatif.recordedJobs", { count: one.jobs }), nodes: t("map.nodes", { count: one.nodes, nodes: count(one.nodes) }), id: String(one.id) })}</option>)}
           </optgroup>
         ))}
-=======
-        {found.map((one) => <option key={one.id} value={one.id}>{t("whatif.recordingOf", { at: dateTime(one.at, i18n.language), jobs: t("whatif.recordedJobs", { count: one.jobs }), nodes: t("map.nodes", { count: one.nodes, nodes: count(one.nodes) }), id: String(one.id) })}</option>)}
->>>>>>> 64d86a5 (console, client, scheduling: Count one as one in English, by the plural rules.)
       </select>
       <p className="sm mut" style={{ marginTop: 6 }}>{t(recording === null ? "whatif.nowNote" : "whatif.recordingNote")} <Link to="/status">{t("whatif.allRecordings")}</Link></p>
     </>
