@@ -7,11 +7,12 @@ from difflib import SequenceMatcher
 
 from django.utils.translation import gettext as _
 
+from controlplane.alerts.silences import know_subjects
 from controlplane.policy import service
 from controlplane.policy.contradictions import Path_
 from controlplane.policy.document import PolicyDocument
 from inventory.catalogue import entries
-from inventory.models import Device, NodeSet
+from inventory.models import Device, Node, NodeSet
 from inventory.wiring import UPWARD
 
 NEAR = 3
@@ -22,8 +23,10 @@ TOLD = 10
 
 
 def connect() -> None:
-    """Let a policy name only what is there."""
+    """Let a policy, and a silence, name only what is there."""
     service.check_with(unknown_names)
+    know_subjects("node", lambda pk: Node.objects.filter(pk=pk).exists())
+    know_subjects("device", lambda pk: Device.objects.filter(pk=pk).exists())
 
 
 def unknown_names(document: PolicyDocument) -> Iterator[tuple[Path_, str]]:

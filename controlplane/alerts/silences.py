@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +11,33 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from controlplane.alerts.models import Alert, Severity, Silence
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
+
+# Digits; no id of a row has more than eighteen.
+LONGEST_ID = 18
+
+
+# Subject type -> whether there is one of this id, from the packages that own them.
+_SUBJECTS: dict[str, Callable[[int], bool]] = {}
+
+
+def know_subjects(subject_type: str, exists: Callable[[int], bool]) -> None:
+    """Silences may only name subjects of this type that exist."""
+    _SUBJECTS[subject_type] = exists
+
+
+def is_known(subject_type: str, subject_id: str) -> bool:
+    """Whether there is such a subject, or ever was an alert about it. Of types that nobody knows all ids are known."""
+    if Alert.objects.filter(subject_type=subject_type, subject_id=subject_id).exists():
+        return True
+    exists = _SUBJECTS.get(subject_type)
+    if exists is None:
+        return True
+    return (
+        subject_id.isascii()
+        and subject_id.isdigit()
+        and len(subject_id) <= LONGEST_ID
+        and exists(int(subject_id))
+    )
 
 
 def silence(

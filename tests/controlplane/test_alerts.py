@@ -148,6 +148,11 @@ def test_silenced_alerts_stay_open_and_call_nobody(admin: User) -> None:
     [
         ({"minutes": 5, "reason": "x"}, "code"),
         ({"minutes": 5, "reason": "x", "subject_id": "3"}, "subject_type"),
+        ({"minutes": 5, "reason": "x", "subject_type": "nodes", "subject_id": "3"}, "subject_type"),
+        ({"minutes": 5, "reason": "x", "subject_type": "node", "subject_id": "999999"}, "subject_id"),
+        ({"minutes": 5, "reason": "x", "subject_type": "node", "subject_id": "tb-001"}, "subject_id"),
+        ({"minutes": 5, "reason": "x", "subject_type": "job", "subject_id": "999999"}, "subject_id"),
+        ({"minutes": 5, "reason": "x", "subject_type": "device", "subject_id": "9" * 30}, "subject_id"),
         ({"minutes": 0, "reason": "x", "code": "hot"}, "minutes"),
         ({"minutes": 10**9, "reason": "x", "code": "hot"}, "minutes"),
         ({"minutes": 5, "reason": "", "code": "hot"}, "reason"),
@@ -166,6 +171,7 @@ def test_the_rules_of_the_policy_are_listed(member: User) -> None:
 
 def test_silences_of_what_others_may_not_see_are_not_shown(admin: User, member: User) -> None:
     for subject_type in ("job", "device"):
+        raise_alert("hot", Severity.WARNING, subject_type=subject_type, subject_id=1)
         body = {"subject_type": subject_type, "subject_id": "1", "minutes": 5, "reason": "secret plan"}
         client_of(admin).post("/api/v1/alert-silences", body, format="json")
     shown = [one["subject_type"] for one in client_of(member).get("/api/v1/alert-silences").json()["results"]]

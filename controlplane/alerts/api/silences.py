@@ -17,7 +17,7 @@ from controlplane.accounts.permissions import Action, permission_for, permission
 from controlplane.accounts.scoping import sees_everything, signed_in
 from controlplane.alerts.api.views import SHARED_SUBJECTS
 from controlplane.alerts.models import Severity, Silence
-from controlplane.alerts.silences import end_silence, silence
+from controlplane.alerts.silences import end_silence, is_known, silence
 from controlplane.base import clock
 from controlplane.base.api import PAGE_PARAMETERS, StrictSerializer, page, page_of, read_body, read_query
 from controlplane.base.problems import Fault, invalid, not_found
@@ -25,6 +25,7 @@ from controlplane.policy.active import active_policy
 from controlplane.policy.document import AlertMetric
 
 LONGEST = timedelta(days=30)
+SUBJECT_TYPES = (*SHARED_SUBJECTS, "job")
 
 
 class SilenceSerializer(serializers.Serializer):
@@ -44,7 +45,7 @@ class SilenceMakeSerializer(StrictSerializer):
     """Which alerts, for how long (minutes, at most 30 days) and why. A code or a subject is needed."""
 
     code = serializers.CharField(max_length=80, allow_blank=True, default="")
-    subject_type = serializers.CharField(max_length=20, allow_blank=True, default="")
+    subject_type = serializers.ChoiceField(choices=SUBJECT_TYPES, allow_blank=True, default="")
     subject_id = serializers.CharField(max_length=100, allow_blank=True, default="")
     minutes = serializers.IntegerField(min_value=1, max_value=LONGEST // timedelta(minutes=1))
     reason = serializers.CharField(max_length=500)
@@ -85,6 +86,8 @@ class SilencesView(APIView):
             raise invalid("code", Fault.REQUIRED, message=_("Name a code, or a subject by type and id."))
         if body["subject_id"] and not body["subject_type"]:
             raise invalid("subject_type", Fault.REQUIRED)
+        if body["subject_id"] and not is_known(body["subject_type"], body["subject_id"]):
+            raise invalid("subject_id", Fault.NOT_FOUND)
         until = clock.now() + timedelta(minutes=body.pop("minutes"))
         with transaction.atomic():
             made = silence(**body, until=until, by=signed_in(request).username)

@@ -3108,7 +3108,7 @@ export interface components {
             /** @default  */
             code: string;
             /** @default  */
-            subject_type: string;
+            subject_type: components["schemas"]["SubjectTypeEnum"] | components["schemas"]["BlankEnum"];
             /** @default  */
             subject_id: string;
             minutes: number;
@@ -3163,6 +3163,8 @@ export interface components {
             digest: string | null;
             size_mib: number | null;
         };
+        /** @enum {string} */
+        SubjectTypeEnum: "node" | "device" | "cluster" | "job";
         /** @description A team. */
         Team: {
             id: number;

@@ -6,7 +6,7 @@ import { acknowledgeAlert, unacknowledgeAlert } from "@/api/actions";
 import { keys } from "@/api/keys";
 import { asProblem } from "@/api/problem";
 import { meQuery } from "@/api/session";
-import type { Alert } from "@/api/types";
+import type { Alert, NewSilence } from "@/api/types";
 import { age, dateTime } from "@/lib/format";
 import { useNow } from "@/lib/useNow";
 import { StateGlyph } from "@/ui/StateGlyph";
@@ -58,7 +58,7 @@ function Handling({ alert }: { alert: Alert }) {
       )}
       {alert.silenced ? null : <button type="button" className="btn sml" disabled={!may} title={refused} onClick={() => { setAsked(true); }}>{t("health.silence")}</button>}
       {error ? <span role="alert">{asProblem(error).message}</span> : null}
-      {asked ? <SilenceDialog about={{ code: alert.code, subject_type: alert.subject_type, subject_id: alert.subject_id }} onClose={() => { setAsked(false); }} /> : null}
+      {asked ? <SilenceDialog about={{ code: alert.code, subject_type: alert.subject_type as NewSilence["subject_type"], subject_id: alert.subject_id }} onClose={() => { setAsked(false); }} /> : null}
     </div>
   );
 }
