@@ -215,7 +215,7 @@ class Line:
 
     def _takers(self, job: PendingJob, happened: Sequence[int]) -> Bools:
         policy = self._policy_after(happened)
-        if policy.capped and not _within_caps(self._state, policy, job):
+        if policy.capped and not _within_caps(self._state, policy, job, self._kept_now()):
             return np.zeros(len(self._state), dtype=np.bool_)
         ledger = self._after(happened)
         ledger.free_for(job.job)
@@ -227,6 +227,10 @@ class Line:
         if demand_of(job.request, policy).wants_devices:
             return np.bincount(self._state.joins().pool_node[lines], minlength=len(takers)) > 0
         return lines
+
+    def _kept_now(self) -> set[int]:
+        """Jobs whose holds still count; of one that started here its start does."""
+        return set(self._state.holds()).difference(*(one.jobs for one in self._started))
 
     def _policy_after(self, happened: Sequence[int]) -> EnginePolicy:
         """The policy as it stands once these ends happened, with what the line started and has not ended."""
@@ -255,9 +259,9 @@ class Line:
         return ledger
 
 
-def _within_caps(state: ClusterState, policy: EnginePolicy, job: PendingJob) -> bool:
+def _within_caps(state: ClusterState, policy: EnginePolicy, job: PendingJob, kept: set[int]) -> bool:
     """As the planner's, which costs more to make."""
-    quotas, demand = Quotas(state, policy), demand_of(job.request, policy)
+    quotas, demand = Quotas(state, policy, kept=kept), demand_of(job.request, policy)
     quotas.lift(job.job)
     borrows = policy.lending and quotas.lends_to(job.queue)
     caps = quotas.caps_of(job, cores=not demand.wants_devices, borrows=borrows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -50,6 +50,9 @@ class Steward(Protocol):
 
     def refused(self, claim: Claim) -> None:
         """The job waits on."""
+
+    def set_aside(self, job: int, order: Mapping[int, int]) -> tuple[int, ...]:
+        """Lift what is promised to the job and to those that are behind it in this order, and say to whom."""
 
     def explained(self, claims: Sequence[Claim], refusals: Sequence[Refusal]) -> Sequence[Refusal]:
         """The refusals of these claims, each with the promise that it is for, if it is."""
@@ -367,14 +370,17 @@ class Planner:
     def _refusals(self, refused: Sequence[Claim], steward: Steward | None) -> tuple[Refusal, ...]:
         known: dict[object, Refusal] = {}
         claims, found = [], []
+        # What is promised to the job itself, and to those behind it, is no reason why it waits.
+        order = {one.job.job: place for place, one in enumerate(refused)}
         for earlier in refused:
             job, mark = earlier.job, self.checkpoint()
             mine = job.job if job.job in self.ledger.holds else None
             if mine is not None:
                 self._lift(mine)
+            aside = () if steward is None else steward.set_aside(job.job, order)
             # A queue that was empty then may hold something by now, and with it have caps.
             claim = earlier if self.quotas is None else self.claim(job, borrows=earlier.borrows)
-            key = (claim.key, mine)
+            key = (claim.key, mine, aside)
             if key not in known:
                 known[key] = self._refusal(claim)
             self.roll_back(mark)

@@ -8,7 +8,7 @@ should be gone by then (back-fill). A promise stays where it is only while its p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -130,6 +130,10 @@ class Promises:
         for kept in [one for one in self._kept if one.job == claim.job.job]:
             self._lift(kept)
             self._forget(kept.job)
+        if claim.job.job in self._planner.ledger.holds:
+            # What was held for it is free for others at the end.
+            self._at_last = None
+            self._hopeless.clear()
         runs_ms = claim.job.runs_ms
         end_ms = _NEVER if runs_ms is None else self._outlook.now_ms + runs_ms
         self._started.append((holder_of(claim.job), placed, end_ms))
@@ -166,6 +170,13 @@ class Promises:
             place = None if job in self._planner.ledger.holds else blockers.get(claim.key)
             found.append(refusal if place is None else waits_for(refusal, place))
         return found
+
+    def set_aside(self, job: int, order: Mapping[int, int]) -> tuple[int, ...]:
+        """Lift what is promised to the job and to those that are behind it in this order, and say to whom."""
+        aside = [kept for kept in self._kept if order.get(kept.job, -1) >= order[job]]
+        for kept in aside:
+            self._lift(kept)
+        return tuple(kept.job for kept in aside)
 
     def _of(self, job: int) -> list[_Kept]:
         return [kept for kept in self._kept if kept.job == job]

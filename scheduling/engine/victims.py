@@ -105,7 +105,9 @@ class Victims:
             self._known = {queue: found.without(jobs) for queue, found in self._known.items()}
 
     def count(self, holder: Holder, place: Placed | Reservation) -> None:
-        """Somebody gets this place."""
+        """Somebody gets this place; what is held for the same job counts no more."""
+        if self.quotas is not None:
+            self.quotas.lift(place.job)
         self._take(holder, place.slices, place.cpus, sign=1)
 
     def together(self, victims: Sequence[Victim]) -> list[Victim]:

@@ -247,6 +247,8 @@ def test_the_beneficiary_fits_exactly_and_no_victim_is_asked_in_vain(seed: int) 
         want = next(one for one in jobs if one.job == beneficiary)
         assert len(places) == want.replicas
         gone = {part.device for one in running if one.job in mine for part in one.slices}
+        # What the victims of another job leave over may serve this one as well.
+        gone |= {part.device for place in places for part in place.slices}
         others = [p.device for one in found.takeovers if one.job != beneficiary for p in one.slices]
         taken = [*(d for d in busy if d not in gone), *started, *others]
         holds = {place.node: Hold(beneficiary, place.slices, place.cpus) for place in places}
