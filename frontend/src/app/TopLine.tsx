@@ -3,15 +3,15 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type RefObject, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { setLanguage } from "@/api/actions";
 import { overviewQuery } from "@/api/queries";
 import { meQuery } from "@/api/session";
-import { changeLanguage, type Language } from "@/i18n";
+import type { Language } from "@/i18n";
 import { age, count, topLineTime, withUnit, zone } from "@/lib/format";
 import { setTheme, useTheme } from "@/lib/theme";
 import { useNow } from "@/lib/useNow";
 import { StateGlyph } from "@/ui/StateGlyph";
 import { useLink } from "./context";
+import { chooseLanguage } from "./language";
 import { Search } from "./Search";
 import { useSignOut } from "./signOut";
 
@@ -66,11 +66,7 @@ function LanguageButton() {
   const { t, i18n } = useTranslation();
   const queries = useQueryClient();
   const other: Language = i18n.language === "en" ? "zh-CN" : "en";
-  const change = () => {
-    void changeLanguage(other);
-    // The server's own sentences (events, alerts) follow the same choice.
-    void setLanguage(other).catch(() => undefined).then(() => queries.invalidateQueries());
-  };
+  const change = () => { void chooseLanguage(other, queries); };
   return (
     <button type="button" className="icb" onClick={change} lang={other} aria-label={other === "en" ? "Switch to English" : "切换到中文"}>
       {t("app.otherLanguage")}

@@ -1,7 +1,8 @@
 // What a person sets for themselves: language and theme, and the keys there are.
+import { useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { setLanguage } from "@/api/actions";
-import { changeLanguage, LANGUAGES, type Language } from "@/i18n";
+import { chooseLanguage } from "@/app/language";
+import { LANGUAGES, type Language } from "@/i18n";
 import { setTheme, useThemeChoice } from "@/lib/theme";
 import { ApiCall } from "@/ui/ApiCall";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
@@ -15,10 +16,8 @@ const KEYS: readonly [string, string][] = [
 export function SettingsPage() {
   const { t, i18n } = useTranslation();
   const theme = useThemeChoice();
-  const choose = (language: Language) => {
-    void changeLanguage(language);
-    void setLanguage(language).catch(() => undefined);
-  };
+  const queries = useQueryClient();
+  const choose = (language: Language) => { void chooseLanguage(language, queries); };
   const themes = (["system", "light", "dark"] as const).map((value) => ({ value, label: t(`settings.theme.${value}`) }));
   return (
     <div className="page">
