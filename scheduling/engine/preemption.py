@@ -16,8 +16,7 @@ from scheduling.engine.ends import Release
 from scheduling.engine.estimate import indispensable, least
 from scheduling.engine.line import Line
 from scheduling.engine.planner import Planner
-from scheduling.engine.prospects import Prospect
-from scheduling.engine.prospects import release_of as release_of
+from scheduling.engine.prospects import Prospect, release_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
     EnginePolicy,

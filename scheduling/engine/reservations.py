@@ -20,7 +20,8 @@ from scheduling.engine.holders import Holder, holder_of
 from scheduling.engine.kinds import kinds_of, of_open_kinds
 from scheduling.engine.line import Line
 from scheduling.engine.planner import Planner
-from scheduling.engine.preemption import Outlook, promise_of, release_of, take_over
+from scheduling.engine.preemption import Outlook, promise_of, take_over
+from scheduling.engine.prospects import release_of
 from scheduling.engine.proving import cost_of, serve_then
 from scheduling.engine.shapes import demand_of
 from scheduling.engine.taking import allocation_of, as_far_as_free, with_what_must_be_free

@@ -42,20 +42,6 @@ def agent(valkey_url: str) -> Agent:
     return one
 
 
-@pytest.fixture
-def long_way(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Counts the reports that were not quiet."""
-    taken: list[int] = []
-    usual = report._observe
-
-    def counted(node_id: int, *arguments: Any) -> Any:
-        taken.append(node_id)
-        return usual(node_id, *arguments)
-
-    monkeypatch.setattr(report, "_observe", counted)
-    return taken
-
-
 def test_what_was_said_before_is_noted_and_answered_without_more(agent, long_way):
     before = NodeContact.objects.get()
     sample = DeviceSample(device="GPU-00000000", power_mw=5)

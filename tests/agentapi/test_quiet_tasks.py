@@ -45,20 +45,6 @@ def agent(valkey_url: str) -> Agent:
     return one
 
 
-@pytest.fixture
-def long_way(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Counts the reports that were not quiet."""
-    taken: list[int] = []
-    usual = report._observe
-
-    def counted(node_id: int, *arguments: Any) -> Any:
-        taken.append(node_id)
-        return usual(node_id, *arguments)
-
-    monkeypatch.setattr(report, "_observe", counted)
-    return taken
-
-
 def assigned(agent: Agent, **job: Any) -> tuple[Assignment, int]:
     """One job of this node, and the epoch that the agent then obeys."""
     make_queues()

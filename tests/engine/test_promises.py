@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from scheduling.engine.ordering import expected_shapes, in_service_order
 from scheduling.engine.plan import Planner, plan
-from scheduling.engine.preemption import Outlook, release_of
+from scheduling.engine.preemption import Outlook
+from scheduling.engine.prospects import release_of
 from scheduling.engine.reservations import MOST_IN_VAIN, serve
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import (
