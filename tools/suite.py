@@ -54,14 +54,10 @@ def test_deep(arguments: list[str]) -> int:
     ensure_venv(Profile.DEV)
     cases = {"HEADRACE_PROPERTY_CASES": str(DEEP_CASES), "HEADRACE_MUTATIONS": str(DEEP_MUTATIONS)}
     env = {**cases, **os.environ}
-    plain = ("-q", "-p", "no:schemathesis", "-n", str(WORKERS))
-    named = ("-k", "property or properties or estimate")
-    engine = run_shown([BIN / "pytest", "tests/engine", *plain, *named, *arguments], env=env)
-    # Thousands of cases of one output take longer than a test that hangs.
-    patient = ("-o", "faulthandler_timeout=0")
-    parsers = run_shown(
-        [BIN / "pytest", "tests/agent/test_mutations.py", *plain, *patient, *arguments], env=env
-    )
+    # Thousands of cases of one test take longer than a test that hangs.
+    patient = ("-q", "-p", "no:schemathesis", "-n", str(WORKERS), "-o", "faulthandler_timeout=0")
+    engine = run_shown([BIN / "pytest", "tests/engine", *patient, "-m", "property", *arguments], env=env)
+    parsers = run_shown([BIN / "pytest", "tests/agent/test_mutations.py", *patient, *arguments], env=env)
     return engine or parsers
 
 

@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 CASES = int(os.environ.get("HEADRACE_PROPERTY_CASES", "200"))
@@ -10,4 +11,5 @@ CASES = int(os.environ.get("HEADRACE_PROPERTY_CASES", "200"))
 
 def property_test(test: Any) -> Any:
     """Marks a property: no deadline, for the machine may be busy; the number of cases as above."""
-    return settings(max_examples=CASES, deadline=None, suppress_health_check=[HealthCheck.too_slow])(test)
+    many = settings(max_examples=CASES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    return pytest.mark.property(many(test))

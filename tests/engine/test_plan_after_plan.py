@@ -98,10 +98,11 @@ class World:
                 del self.running[number]
 
     def end(self) -> None:
-        """One job is over."""
+        """One job is over; with what it gives back under caps, who had to yield may be the one who takes."""
         number = self.rng.choice(sorted(self.running) or [0])
         self.running.pop(number, None)
         self.jobs.pop(number, None)
+        self.yielded.clear()
 
     def check_caps(self) -> None:
         """With what is kept nobody holds more than may be held, but for what is lent, and for a single job."""

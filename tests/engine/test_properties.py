@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -190,6 +191,7 @@ def digest_of_plans(cases: int) -> str:
     return found.hexdigest()
 
 
+@pytest.mark.property
 def test_two_hash_seeds_give_the_same_bytes() -> None:
     code = f"from tests.engine.test_properties import digest_of_plans as d; print(d({CASES}))"
     runs = [
