@@ -1,6 +1,7 @@
 """`make check` (reads only), `make fix` and `make generate`."""
 
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,16 @@ class Step:
     name: str
     command: tuple[str | Path, ...]
     folder: Path = ROOT
+
+
+@dataclass(frozen=True)
+class Result:
+    """Exit status of a step and all it wrote, unless that was shown already."""
+
+    name: str
+    code: int
+    output: str
+    took_s: float
 
 
 def check(_arguments: list[str]) -> int:
@@ -81,23 +92,25 @@ def present_folders() -> list[str]:
 
 
 def run_steps(title: str, steps: list[Step], *, at_once: int = 1) -> int:
-    """Runs all steps, also after one failed, shows what each said once it is done, and closes with one line for each.
-    `at_once` of them run together, where none changes what another reads.
-    """
-    lines: list[str] = []
-    failed = 0
+    """Runs all steps, also after one failed; `at_once` of them together, where none changes what another reads."""
     with ThreadPoolExecutor(at_once) as pool:
-        for each, done in [(each, pool.submit(_run, each)) for each in steps]:
-            code, output, took_s = done.result()
-            say(f"\n== {each.name}\n{output}")
-            failed += code != 0
-            lines.append(f"  {'ok    ' if code == 0 else 'FAILED'} {each.name} ({took_s:.1f} s)")
-    say(f"\nmake {title}:\n" + "\n".join(lines))
-    return 1 if failed else 0
+        return show_results(title, pool.map(run_step, steps))
 
 
-def _run(step: Step) -> tuple[int, str, float]:
-    """Exit status, output and seconds."""
+def run_step(step: Step) -> Result:
     started_s = time.monotonic()
     code, output = run_captured(step.command, cwd=step.folder)
-    return code, output, time.monotonic() - started_s
+    return Result(step.name, code, output, time.monotonic() - started_s)
+
+
+def show_results(title: str, results: Iterable[Result]) -> int:
+    """Shows what each step said as soon as it is there, and closes with one line for each; 1 if one failed."""
+    lines: list[str] = []
+    failed = 0
+    for one in results:
+        if one.output:
+            say(f"\n== {one.name}\n{one.output}")
+        failed += one.code != 0
+        lines.append(f"  {'ok    ' if one.code == 0 else 'FAILED'} {one.name} ({one.took_s:.1f} s)")
+    say(f"\nmake {title}:\n" + "\n".join(lines))
+    return 1 if failed else 0

@@ -2,18 +2,17 @@
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.checks import BIN
-from tools.console import ROOT, run_shown, say
+from tools.checks import BIN, Result, Step, run_step, show_results
+from tools.console import ROOT, run_shown
 from tools.frontend import FRONTEND, ensure_packages
 from tools.preparation import set_up
 from tools.venv import Profile, ensure_venv
 
 PURE = ("tests/engine", "tests/agent", "tests/architecture")
 WORKERS = 2
-# Many tests wait for processes to start and end: a third fills those gaps on two cores.
-TEST_WORKERS = 3
 PURE_CASES, DEEP_CASES = 5, 5000
 PURE_MUTATIONS, DEEP_MUTATIONS = 2000, 1_000_000
 
@@ -22,17 +21,20 @@ def test(arguments: list[str]) -> int:
     """All tests; the closing lines say what passed and how long it took."""
     set_up(Profile.DEV)
     node = ensure_packages()
+    spread = ("-n", str(WORKERS), "--dist", "loadfile", "--ignore=tests/e2e")
+    # The browser's driver keeps an event loop running in its process, which no other test may meet. It waits most of
+    # its time: beside the others it takes hardly any.
+    beside = [
+        Step("browser tests", (BIN / "pytest", "tests/e2e", *arguments)),
+        Step("console tests", (*node.npm, "run", "test"), FRONTEND),
+    ]
     started_s = time.monotonic()
-    spread = ("-n", str(TEST_WORKERS), "--dist", "loadfile", "--ignore=tests/e2e")
-    python = run_shown([BIN / "pytest", *spread, *arguments])
-    # The browser's driver keeps an event loop running in its process, which no other test may meet.
-    browser = run_shown([BIN / "pytest", "tests/e2e", *arguments])
-    python_s = time.monotonic() - started_s
-    console = run_shown([*node.npm, "run", "test"], env=node.env(), cwd=FRONTEND)
-    say("\nmake test:")
-    say(f"  {verdict(python or browser)} Python and browser tests ({python_s:.0f} s)")
-    say(f"  {verdict(console)} console tests ({time.monotonic() - started_s - python_s:.0f} s)")
-    return 0 if python == 0 and browser == 0 and console == 0 else 1
+    with ThreadPoolExecutor(1) as pool:
+        others = [pool.submit(run_step, step) for step in beside]
+        code = run_shown([BIN / "pytest", *spread, *arguments])
+        results = [Result("Python tests", code, "", time.monotonic() - started_s)]
+        results += [other.result() for other in others]
+    return show_results("test", results)
 
 
 def test_pure(arguments: list[str]) -> int:
@@ -64,10 +66,6 @@ def test_deep(arguments: list[str]) -> int:
 def bench(arguments: list[str]) -> int:
     set_up(Profile.DEV)
     return run_shown([BIN / "python", "-m", "bench", *arguments])
-
-
-def verdict(code: int) -> str:
-    return "ok    " if code == 0 else f"FAILED (exit status {code})"
 
 
 def chromium() -> Path | None:
