@@ -268,19 +268,22 @@ def _booked_host(ids: Collection[int] | None) -> dict[int, tuple[int, int]]:
 def _holds(ids: Collection[int] | None) -> dict[int, tuple[EngineHold, ...]]:
     found: dict[int, list[EngineHold]] = defaultdict(list)
     for node, place in _of(Hold.objects.order_by("pk"), "node_id", ids).values_list("node_id", "place"):
-        kept = msgspec.convert(place, Reservation)
-        hold = EngineHold(
-            job=kept.job,
-            slices=kept.slices,
-            cpus=kept.cpus,
-            host_memory_mib=kept.host_memory_mib,
-            read_bandwidth_mib_s=kept.read_bandwidth_mib_s,
-            queue=kept.queue,
-            team=kept.team,
-            owner=kept.owner,
-        )
-        found[node].append(hold)
+        found[node].append(hold_of(msgspec.convert(place, Reservation)))
     return {node: tuple(holds) for node, holds in found.items()}
+
+
+def hold_of(place: Reservation) -> EngineHold:
+    """The place as something that is kept for its job now."""
+    return EngineHold(
+        job=place.job,
+        slices=place.slices,
+        cpus=place.cpus,
+        host_memory_mib=place.host_memory_mib,
+        read_bandwidth_mib_s=place.read_bandwidth_mib_s,
+        queue=place.queue,
+        team=place.team,
+        owner=place.owner,
+    )
 
 
 @dataclass

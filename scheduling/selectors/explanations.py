@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -37,7 +38,7 @@ from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.caps import cap_view, sentence_of
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.line import line_view, reservation_view
-from scheduling.selectors.live import Live, live_view, node_names
+from scheduling.selectors.live import Live, live_view, node_names, promised_state
 from scheduling.selectors.starts import Unknown, unknown_view
 from scheduling.sheets import decode_placed, decode_refusal
 from scheduling.whatif import AtBest
@@ -107,8 +108,8 @@ def _explain_pending(job: Job, user: User) -> dict[str, Any]:
 def explain_refusal(
     live: Live, refusal: Refusal, job: PendingJob, spec: JobSpec, user: User
 ) -> dict[str, Any]:
-    """The refusal judged anew against the present state, with what would help."""
-    found = explain(live.state, refusal, job, live.policy.engine, jobs=live.pending, expected=expected_jobs())
+    """The refusal judged anew against the present state, with what would help although others are promised places."""
+    found = _found(live, refusal, job)
     names = _names(live, found)
     return {
         "sentence": _sentence(found, job.request, names, refusal.waits_for).as_json(),
@@ -122,6 +123,16 @@ def explain_refusal(
         **_start(live, found, job, user),
         "cap": None if found.cap is None else cap_view(found.cap, user),
     }
+
+
+def _found(live: Live, refusal: Refusal, job: PendingJob) -> Explanation:
+    expected, policy = expected_jobs(), live.policy.engine
+    found = explain(live.state, refusal, job, policy, jobs=live.pending, expected=expected)
+    promised = promised_state(live)
+    if promised is live.state:
+        return found
+    beside = explain(promised, refusal, job, policy, jobs=live.pending, expected=expected)
+    return replace(found, changes=beside.changes)
 
 
 def _start(live: Live, found: Explanation, job: PendingJob, user: User) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import F
@@ -11,38 +12,49 @@ from controlplane.accounts.models import User
 from controlplane.accounts.scoping import visible_to
 from queues.models import Job
 from scheduling.engine.explain import DeviceFit, runnable_here, what_fits
-from scheduling.engine.types import NodeInfo
+from scheduling.engine.state import ClusterState
+from scheduling.engine.types import NodeInfo, ReasonCode
 from scheduling.pauses import Stop
-from scheduling.selectors.live import Live
+from scheduling.selectors.live import Live, promised_state
 from scheduling.wording import code_text, plain_sentence
 
 MOST_JOBS = 50
 
 
 def fits(live: Live, device_id: int, user: User) -> dict[str, Any]:
-    """Jobs are those that the caller may see, in order of service; KeyError when the device is not here. Two
-    queries.
+    """Jobs are those that the caller may see, in order of service; what is promised to a job counts as taken for all
+    others. KeyError when the device is not here. Three queries.
     """
-    policy = live.policy.engine
-    found = what_fits(
-        live.state,
-        device_id,
-        num=policy.precheck_num,
-        den=policy.precheck_den,
-        power_cap_mw=policy.power_cap_mw,
-    )
+    policy, state = live.policy.engine, promised_state(live)
+    found = _what_fits(live, state, device_id)
     served = [job for job in live.pending if job.queue not in live.stopped]
-    ids = runnable_here(live.state, device_id, served, policy)
+    ids = runnable_here(state, device_id, served, policy)
     visible = set(visible_to(user, Job.objects.filter(pk__in=ids)).values_list("pk", flat=True))
     seen = [pk for pk in ids if pk in visible]
     code, text = _nothing(live, found)
     return {
-        "largest": _largest(found, live.state.info(found.node), takes=code is None),
+        "largest": _largest(found, state.info(found.node), takes=code is None),
         "code": code,
         "text": text,
         "jobs": _named(seen[:MOST_JOBS]),
         "jobs_total": len(seen),
     }
+
+
+def _what_fits(live: Live, state: ClusterState, device_id: int) -> DeviceFit:
+    policy = live.policy.engine
+    found, now = (
+        what_fits(
+            one,
+            device_id,
+            num=policy.precheck_num,
+            den=policy.precheck_den,
+            power_cap_mw=policy.power_cap_mw,
+        )
+        for one in (state, live.state)
+    )
+    is_promised = found.code is not None and now.code is None
+    return replace(found, code=ReasonCode.RESERVED) if is_promised else found
 
 
 def _nothing(live: Live, found: DeviceFit) -> tuple[str | None, str | None]:
@@ -60,7 +72,8 @@ def _named(ids: Sequence[int]) -> list[dict[str, Any]]:
 
 def _largest(found: DeviceFit, node: NodeInfo, *, takes: bool) -> dict[str, int | None]:
     """The device's side and the node's: a request must pass both."""
-    free = [cpu for cpu in node.cpus if cpu.online and not cpu.reserved and not cpu.booked]
+    kept = {cpu for hold in node.holds for cpu in hold.cpus}
+    free = [one for one in node.cpus if one.online and not (one.reserved or one.booked or one.cpu in kept)]
     return {
         "alone_mib": found.alone_mib if takes else 0,
         "shared_mib": found.shared_mib if takes else 0,
@@ -72,4 +85,5 @@ def _largest(found: DeviceFit, node: NodeInfo, *, takes: bool) -> dict[str, int 
 
 def _memory_left(node: NodeInfo) -> int | None:
     """None where the node's memory is unknown, of which the engine books nothing."""
-    return max(0, node.memory_mib - node.memory_booked_mib) if node.memory_mib else None
+    kept_mib = sum(hold.host_memory_mib for hold in node.holds)
+    return max(0, node.memory_mib - node.memory_booked_mib - kept_mib) if node.memory_mib else None

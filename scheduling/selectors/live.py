@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from controlplane.base import clock
 from inventory.models import Node
@@ -17,6 +17,7 @@ from scheduling.policy_bridge import CyclePolicy, current_policy
 from scheduling.promises import load_promises
 from scheduling.requests import load_pending
 from scheduling.running import RunningCache
+from scheduling.snapshot import hold_of
 from scheduling.whatif import Situation
 
 _SERVER = Worker()
@@ -43,6 +44,20 @@ def live_view(*, pending: bool = True) -> Live:
     jobs = tuple(job for job, _shape in load_pending(_SERVER.requests)) if pending else ()
     state = _SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=policy.refresh_ms)
     return Live(state, policy, jobs, now_ms, stopped_queues() if pending else {})
+
+
+def promised_state(live: Live) -> ClusterState:
+    """The state in which every place that is promised to a waiting job is kept for it; the same where none is. One
+    query.
+    """
+    places = [place for place in load_promises() if place.node in live.state.node.id]
+    if not places:
+        return live.state
+    state = live.state.copy()
+    for place in places:
+        info = state.info(place.node)
+        state.update(replace(info, holds=(*info.holds, hold_of(place))))
+    return state
 
 
 def situation_of(live: Live, jobs: Sequence[PendingJob]) -> Situation:

@@ -7,11 +7,14 @@ from datetime import timedelta
 import pytest
 
 from controlplane.base import clock
+from inventory.models import Device
 from queues.models import Job, JobStatus
 from scheduling.cycle import Worker
 from scheduling.models import Placement, Promise, ShapeReason
 from scheduling.pauses import pause_part
 from scheduling.selectors.explanations import explain_job
+from scheduling.selectors.fits import fits
+from scheduling.selectors.live import live_view
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +63,29 @@ def test_small_jobs_behind_a_large_one_that_waited_long_run_only_until_it_starts
     told = explain_job(Job.objects.get(pk=long.pk), user)
     assert told["sentence"]["code"] == "reserved"
     assert told["sentence"]["text"].startswith(f"Waits for the reservation of job {large.pk},")
+
+
+def test_nothing_that_is_promised_is_offered_to_others(user, node):
+    waiting(user, 2, time_limit_s=3600)
+    make.run_cycle()
+    large, wide = waiting(user, 4, minutes=20), waiting(user, 3)
+    make.run_cycle()
+    assert explain_job(Job.objects.get(pk=wide.pk), user)["changes"] == []
+    small = waiting(user, 1, time_limit_s=7200)
+    free = Device.objects.order_by("index").last()
+    told = fits(live_view(), free.pk, user)
+    assert (told["code"], told["jobs_total"]) == ("reserved", 0)
+    assert told["largest"] == {
+        "alone_mib": 0,
+        "shared_mib": 0,
+        "compute_milli": 0,
+        "cores": 0,
+        "host_memory_mib": 0,
+    }
+    Job.objects.filter(pk=large.pk).update(status=JobStatus.CANCELLED, finished_at=clock.now())
+    told = fits(live_view(), free.pk, user)
+    assert (told["code"], [one["id"] for one in told["jobs"]]) == (None, [small.pk])
+    assert [one["to"] for one in explain_job(Job.objects.get(pk=wide.pk), user)["changes"]] == [2]
 
 
 def test_another_process_keeps_the_promise(user, node):
