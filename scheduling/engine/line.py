@@ -34,6 +34,8 @@ from scheduling.engine.types import (
 # The work is bounded: each of the jobs that are counted costs some looks at the cluster, each of the requests more.
 MOST_AHEAD = 16
 MOST_REQUESTS = 4
+# Who has which places until when.
+Occupancy = tuple[Holder, Sequence[Placed | Reservation], int]
 
 
 @dataclass(frozen=True, slots=True)

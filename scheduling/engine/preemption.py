@@ -6,7 +6,7 @@ job that then would not fit, or that starts as soon as those are gone who leave 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import islice
@@ -14,7 +14,7 @@ from itertools import islice
 from scheduling.engine.claims import FOR_WANT_OF_ROOM
 from scheduling.engine.ends import Release
 from scheduling.engine.estimate import indispensable, least
-from scheduling.engine.line import Line
+from scheduling.engine.line import Line, Occupancy
 from scheduling.engine.planner import Planner
 from scheduling.engine.prospects import Prospect, release_of
 from scheduling.engine.state import ClusterState
@@ -40,7 +40,6 @@ MOST_NODES = 16
 MOST_VICTIMS = 256
 _FOR_GOOD = 1 << 61
 _CURABLE = frozenset({*FOR_WANT_OF_ROOM, ReasonCode.GANG, ReasonCode.RESERVED})
-Occupy = Callable[..., None]
 Cost = tuple[Harm, int, int, int]
 Choice = tuple[Sequence[Victim], Sequence[Placed]]
 _Option = tuple[Cost, int, Sequence[Victim]]
@@ -56,15 +55,15 @@ class Outlook:
 
 
 def take_over(
-    planner: Planner, jobs: Sequence[PendingJob], found: Plan, outlook: Outlook, occupy: Occupy
+    planner: Planner, jobs: Sequence[PendingJob], found: Plan, outlook: Outlook, taken: Iterable[Occupancy]
 ) -> tuple[tuple[Preemption, ...], tuple[Reservation, ...]]:
     """Whom to ask for their place, and where the jobs they yield to will go, exactly. `jobs` in order of service;
-    `occupy` tells whoever has an `occupy` what the plan started and promised.
+    `taken` is what the plan started and promised.
     """
     if not planner.policy.preempts or not outlook.running:
         return (), ()
     wanting = {refusal.job for refusal in found.refused if _is_curable(refusal)}
-    chooser = _Chooser(planner, jobs, outlook, occupy)
+    chooser = _Chooser(planner, jobs, outlook, taken)
     for job in (one for one in jobs if one.job in wanting):
         if chooser.is_done:
             break
@@ -108,13 +107,14 @@ class _Chooser:
     """The choices of one plan."""
 
     def __init__(
-        self, planner: Planner, jobs: Sequence[PendingJob], outlook: Outlook, occupy: Occupy
+        self, planner: Planner, jobs: Sequence[PendingJob], outlook: Outlook, taken: Iterable[Occupancy]
     ) -> None:
         self._planner, self._now_ms = planner, outlook.now_ms
         self._state = planner.ledger.state
         self._victims = Victims(self._state, planner.policy, outlook.running)
         self._prospect = Prospect(planner.policy, jobs, self._victims)
-        occupy(self._prospect)
+        for one in taken:
+            self._prospect.occupy(*one)
         self._in_vain: set[object] = set()
         self._looks = self._tried = self._served = 0
         self.preemptions: list[Preemption] = []

@@ -8,7 +8,7 @@ should be gone by then (back-fill). A promise stays where it is only while its p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from scheduling.engine.claims import Claim
 from scheduling.engine.estimate import least
 from scheduling.engine.holders import Holder, holder_of
 from scheduling.engine.kinds import kinds_of, of_open_kinds
-from scheduling.engine.line import Line
+from scheduling.engine.line import Line, Occupancy
 from scheduling.engine.planner import Planner
 from scheduling.engine.preemption import Outlook, promise_of, take_over
 from scheduling.engine.prospects import release_of
@@ -52,7 +52,7 @@ def serve(planner: Planner, jobs: Sequence[PendingJob], limit: int | None, outlo
     seen = jobs if limit is None else jobs[: max(0, limit)]
     promises = Promises(planner, outlook, {job.job for job in seen})
     found = planner.run(jobs, limit, promises)
-    preemptions, takeovers = take_over(planner, jobs, found, outlook, promises.occupy)
+    preemptions, takeovers = take_over(planner, jobs, found, outlook, promises.taken())
     takeovers = _all_that_must_be_free(planner, jobs, takeovers)
     return replace(found, reservations=promises.all(), preemptions=preemptions, takeovers=takeovers)
 
@@ -86,7 +86,7 @@ class Promises:
         self._planner, self._outlook = planner, outlook
         self._state = planner.ledger.state
         self._kept: list[_Kept] = []
-        self._started: list[tuple[Holder, Sequence[Placed], int]] = []
+        self._started: list[Occupancy] = []
         self._new = self._in_vain = 0
         self._without_use: set[tuple[object, tuple[int, ...]]] = set()
         self._hints: dict[int, tuple[Reservation, ...]] = {}
@@ -115,9 +115,9 @@ class Promises:
         for kept in lifted:
             self._lift(kept)
         placed = self._planner.all_or_none(claim)
-        if placed is None:
-            everybody = claim.job.replicas == 1 and not has_room(self._planner, claim)
-            self._without_use.add((claim.shape if everybody else claim.key, jobs))
+        if placed is None or self._delays_others(claim, [one for one, _ in placed], ends_ms, lifted):
+            nobody = placed is None and claim.job.replicas == 1 and not has_room(self._planner, claim)
+            self._without_use.add((claim.shape if nobody else claim.key, jobs))
             self._planner.roll_back(mark)
             return None
         self._forget(job.job)
@@ -125,6 +125,28 @@ class Promises:
             if kept.job != job.job:
                 self._settle(kept, [allocation for _, allocation in placed])
         return [decision for decision, _ in placed]
+
+    def _delays_others(
+        self, claim: Claim, placed: Sequence[Placed], ends_ms: int, lifted: Sequence[_Kept]
+    ) -> bool:
+        """Whether one of those who start before the job has ended could not, for the promises whose place it uses
+        meanwhile are kept all the same.
+        """
+        lenders = [kept for kept in lifted if kept.job != claim.job.job]
+        nodes = {one.node for one in placed} & {place.node for kept in lenders for place in kept.places}
+        lends_caps = self._planner.quotas is not None and any(
+            kept.holder.queue == claim.job.queue for kept in lenders
+        )
+        for number, kept in enumerate(self._kept):
+            if not lenders or kept in lifted:
+                continue
+            shares = not nodes.isdisjoint(place.node for place in kept.places)
+            shares |= lends_caps and kept.holder.queue == claim.job.queue
+            if shares or self._planner.policy.power_cap_mw is not None:
+                line = self._line((holder_of(claim.job), placed, ends_ms), before=number)
+                if not serve_then(line.planner_at(kept.starts_at_ms), kept.places, None):
+                    return True
+        return False
 
     def started(self, claim: Claim, placed: Sequence[Placed]) -> None:
         """What starts in this plan ends some day, too; nobody waits for what the job was promised."""
@@ -236,26 +258,26 @@ class Promises:
         count = Counter(kind for kept in self._kept for kind in kept.kinds)
         return {kind for kind, number in count.items() if number >= MOST_OF_A_KIND}
 
-    def _line(self) -> Line:
-        """The ends of what runs, beside what is promised and what this plan started. Nothing is promised on loan."""
+    def _line(self, *starting: Occupancy, before: int | None = None) -> Line:
+        """The ends of what runs, beside what this plan started and what is promised (all of it, or only what was
+        `before`). Nothing is promised on loan.
+        """
         if self._ends is None:
             ends = [(one, one.ends_at_ms) for one in self._outlook.running if one.ends_at_ms is not None]
             releases = [release_of(one, at_ms) for one, at_ms in ends]
             policy = replace(self._planner.policy, lending=False)
             self._ends = Line(self._state, policy, releases, self._outlook.now_ms)
         line = self._ends.anew()
-        self.occupy(line)
+        for one in (*self._started, *starting, *self._promised(before)):
+            line.occupy(*one)
         return line
 
-    def occupy(self, line: Line, *, nodes: Collection[int] | None = None, but: int | None = None) -> None:
-        """Count what this plan started and what is promised to others than the job `but`, on these nodes or all."""
-        for holder, placed, end_ms in self._started:
-            here = [one for one in placed if nodes is None or one.node in nodes]
-            line.occupy(holder, here, end_ms)
-        for kept in self._kept:
-            if kept.job != but:
-                places = [one for one in kept.places if nodes is None or one.node in nodes]
-                line.occupy(kept.holder, places, _NEVER)
+    def taken(self) -> list[Occupancy]:
+        """What this plan started and what is promised."""
+        return [*self._started, *self._promised(None)]
+
+    def _promised(self, before: int | None) -> list[Occupancy]:
+        return [(kept.holder, kept.places, _NEVER) for kept in self._kept[:before]]
 
     def _keep(self, places: tuple[Reservation, ...]) -> None:
         self._kept.append(kept := _Kept(places, kinds_of(self._state, places), ()))

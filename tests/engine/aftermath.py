@@ -23,6 +23,9 @@ def _booked(info: NodeInfo, placed: Sequence[Placed], plan: Plan) -> NodeInfo:
     cpus = {cpu for p in placed for cpu in p.cpus}
     started = {p.job for p in plan.placed}
     limits = {d.device: d.power_limit_mw or 0 for d in info.devices}
+    # Of a memory that several slices share each counts an equal part of what is used: as if all used what it does.
+    sharers = Counter((d.parent, d.memory_group) for d in info.devices if d.memory_group is not None)
+    alike = {d.device: max(1, sharers[d.parent, d.memory_group]) for d in info.devices}
     added = sum(limits[device] * share for device, share in milli.items()) + 1000 * len(cpus) * (
         info.core_mw or 0
     )
@@ -32,7 +35,9 @@ def _booked(info: NodeInfo, placed: Sequence[Placed], plan: Plan) -> NodeInfo:
             replace(
                 d,
                 memory_booked_mib=d.memory_booked_mib + memory[d.device],
-                memory_used_mib=None if d.memory_used_mib is None else d.memory_used_mib + memory[d.device],
+                memory_used_mib=None
+                if d.memory_used_mib is None
+                else d.memory_used_mib + alike[d.device] * memory[d.device],
                 compute_booked_milli=max(d.compute_booked_milli, int(d.memory_booked_mib > 0))
                 + milli[d.device],
             )
