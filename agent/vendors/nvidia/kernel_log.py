@@ -25,13 +25,23 @@ NOTED_XIDS = frozenset(range(1, 173)) - FATAL_XIDS - COUNTED_XIDS
 LINK_XIDS = frozenset(range(144, 151))  # fatal or not as their text says
 ACTION_XID = 154
 MOST_TOLD = 20
+STUCK = "reset-required"
 
 _XID = re.compile(r"NVRM:\s*Xid\s*\((?:PCI:)?\s*([0-9A-Fa-f:.]+)[^)\n]*\)\s*:\s*(\d{1,4})\b[\s,]*([^\n]*)")
 _ACTION = re.compile(r"changed from .*?\bto\s+(?:0x[0-9a-fA-F]+\s*)?\(?([^)\n]*)\)?", re.IGNORECASE)
-_LOST = re.compile(r"NVRM:.*(?:fallen|fell) off the bus", re.IGNORECASE)
+_LOST = re.compile(
+    r"NVRM:.*(?:(?:fallen|fell) off the bus|attempting to remove device .*non-zero usage)", re.IGNORECASE
+)
 _SUBJECT = re.compile(r"NVRM:\s*The NVIDIA GPU\s")
 _DEAD = re.compile(
-    r"NVRM:.*(?:RmInitAdapter failed|failed to (?:initialize|power up) the GPU)", re.IGNORECASE
+    r"NVRM:.*(?:rm_?init_?adapter failed|failed to (?:initialize|power up) the GPU)", re.IGNORECASE
+)
+_STUCK = re.compile(r"NVRM:.*\bGPU (?:likely |may )?needs? to be reset", re.IGNORECASE)
+# Of a GPU by the driver's own number, which is neither a tool's index nor an address.
+_FIRMWARE = re.compile(
+    r"NVRM:\s*(?:(GPU\d{1,3})\b)?.*?(?:\bGSP\b.{0,40}\b(?:timed out|timeout|error|CrashCat)\b|heartbeat timed out"
+    r"|cannot initialize GSP|probably locked|in a bad state|needs? to be reset)",
+    re.IGNORECASE,
 )
 _UUID = re.compile(r"NVRM:\s*GPU at\s+(?:PCI:)?([0-9A-Fa-f:.]+?):?\s+(GPU-[0-9A-Fa-f-]{8,})")
 _SWITCH = re.compile(r"\bSXid\s*\(", re.IGNORECASE)
@@ -73,8 +83,9 @@ def find_event(line: str, subject: str | None = None) -> Event | None:
     for words, code, result in (
         (_LOST, "lost", CheckResult.FATAL),
         (_DEAD, "init-failed", CheckResult.FAILED),
+        (_STUCK, STUCK, CheckResult.FATAL),
     ):
-        bus_id = (find_bus(line) or subject) if words.search(line) else None
+        bus_id = (find_bus(line.replace("PCI:", "")) or subject) if words.search(line) else None
         if bus_id is not None:
             return Event(bus_id, code, result, line.strip())
     return None
@@ -101,16 +112,22 @@ def parse_log(captured: str) -> Readout:
     uuids = {normal_pci(bus): uuid for bus, uuid in _UUID.findall(captured)}
     merged = Merged()
     told: list[str] = []
+    numbered: dict[str, str] = {}
+    faulty: set[str] = set()
     for line, event in read_events(captured.splitlines()):
         if event is not None:
-            merged.add(_reading(event, uuids.get(event.bus_id)))
+            if event.code != STUCK or event.bus_id not in faulty:  # what follows from a fault is no other one
+                merged.add(_reading(event, uuids.get(event.bus_id)))
             if event.result is None:
                 told.append(line.strip())
+            else:
+                faulty.add(event.bus_id)
         elif _SWITCH.search(line):
             told.append(line.strip())
-    warnings: list[Notice] = [
-        notice("tool-failed", problem=line[:EVIDENCE_CHARS]) for line in list(dict.fromkeys(told))[:MOST_TOLD]
-    ]
+        elif firmware := _FIRMWARE.search(line):
+            numbered.setdefault(firmware.group(1) or "", line.strip())
+    told = list(dict.fromkeys([*numbered.values(), *told]))[:MOST_TOLD]
+    warnings: list[Notice] = [notice("tool-failed", problem=line[:EVIDENCE_CHARS]) for line in told]
     return Readout(vendor=Vendor.NVIDIA, readings=merged.readings(), warnings=warnings)
 
 

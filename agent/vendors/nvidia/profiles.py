@@ -10,6 +10,7 @@ from agent.vendors.base import in_range
 _PROFILE = re.compile(r"\b(?:(\d{1,2})c\.)?(\d{1,2})g\.\d{1,4}gb\S*")
 _SEVENTHS = re.compile(r"\b(A100|A800|H100|H800|H200|H20|GH200|B100|B200|B300|GB200|GB300)\b")
 _QUARTERS = re.compile(r"\bA30\b|RTX PRO (?:6000|5000) Blac")
+_VIRTUAL = re.compile(r"-(\d{1,3})[A-Z](?:ME)?$")  # `A40-8Q`, `A100-1-5CME`: the last number is of gigabytes
 # Multiprocessors of all slices together, where one model name stands for one number.
 _MULTIPROCESSORS = {"A30": 56, "A100": 98, "A800": 98}
 
@@ -54,6 +55,26 @@ def make_partition(
         compute_instance=compute_instance,
         compute_milli=compute_milli or _share_milli(model, profile, multiprocessors),
         memory_group=instance,
+    )
+
+
+def virtual_partition(
+    name: str | None,
+    *,
+    number: int | None,
+    uuid: str | None = None,
+    total_mib: int | None = None,
+    used_mib: int | None = None,
+) -> Partition:
+    """A virtual machine's share of a device; its type's name tells the size where nothing else does."""
+    size = _VIRTUAL.search(name or "")
+    told = (int(size.group(1)) * 1024 or 512) if size else None
+    return Partition(
+        name=name,
+        uuid=uuid,
+        memory_total_mib=total_mib or told,
+        memory_used_mib=used_mib,
+        instance=number,
     )
 
 

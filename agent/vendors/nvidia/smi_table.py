@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from agent.protocol import Partition, Vendor
 from agent.vendors.base import Process, Readout, to_mib
-from agent.vendors.nvidia.look import Look, conclude, known, to_count, told_apart
-from agent.vendors.nvidia.profiles import make_partition
+from agent.vendors.nvidia.look import Look, conclude, known, silent, to_count, told_apart
+from agent.vendors.nvidia.profiles import make_partition, virtual_partition
 from agent.vendors.nvidia.smi_mig import TITLES
 
 _DRIVER = re.compile(r"(?:Driver|KMD)\s+Version\s*:\s*([\d.]+)")
 _TITLE = re.compile(r"^[\s|+]*NVIDIA-SMI\s+(?:\d+\.)?\d+\.\d+")
+_SLICES = re.compile(r"^\s*\|\s*MIG devices\s*:")
 _FIRST = re.compile(r"^\s*(\d{1,4})\s+(\S.*?)\s*$")
 _MODE = re.compile(r"\s+(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)$", re.IGNORECASE)
 _BUS = re.compile(
@@ -24,6 +25,7 @@ _POWER = re.compile(r"(\S{1,16})\s{0,8}/\s{0,8}(\S{1,16})\s*$")
 _PAIR = re.compile(r"(\d+\s*[KMG]i?B)\s*/\s*(\d+\s*[KMG]i?B)")
 _LOAD = re.compile(r"(\d+)\s*%")
 _SLICE = re.compile(r"^\s*(\d{1,4})\s+(\d{1,5})\s+(\d{1,5})\s+(\d{1,5})\s*$")
+_SHARE = re.compile(r"^\s*(\d{1,10})\s+(\S.*?)\s*$")
 _PROCESS = re.compile(
     r"^\s*(\d{1,4})\s+(?:(?:N/A|\d{1,5})\s+(?:N/A|\d{1,5})\s+)?(\d{1,10})\s+(?:(?:C\+G|M\+C|C|G|M)\s+)?(\S.*?)"
     r"(?:\s+(\d+\s*[KMG]i?B|N/A|-))?\s*$"
@@ -45,9 +47,9 @@ class Device:
 
 
 def looks_like_table(captured: str) -> bool:
-    """Whether some line is a table's title or a device's first row."""
+    """Whether some line is a table's title, a device's first row, or the title of the slices."""
     lines = (line for line in captured.splitlines() if "|" in line)
-    return any(_TITLE.match(line) or _first_row(_cells(line)) for line in lines)
+    return any(_TITLE.match(line) or _SLICES.match(line) or _first_row(_cells(line)) for line in lines)
 
 
 def parse_table(captured: str) -> Readout:
@@ -61,7 +63,10 @@ def parse_table(captured: str) -> Readout:
     return Readout(
         vendor=Vendor.NVIDIA,
         driver_version=version or None,
-        readings=[conclude(look, version) for look in told_apart(looks)],
+        readings=[
+            conclude(look, version) if look.name else silent(look)  # of slices alone
+            for look in told_apart(looks)
+        ],
     )
 
 
@@ -108,6 +113,7 @@ class _Reader:
         index = int(match.group(1))
         name = _MODE.sub("", match.group(2)).strip()
         older = self.devices.get(index)
+        older = older if older and older.name else None
         self._device = Device(index, name, [cells], whole=older is None or _bus(older) == _bus_in(cells))
         if older is not None:  # a table printed again and again: what was broken once is told
             self._device.earlier = [*older.earlier, *(word for line in older.lines for word in line)]
@@ -118,9 +124,8 @@ class _Reader:
         if match is None or len(cells) < 2:
             return
         gpu, instance, compute, _ = (int(number) for number in match.groups())
-        device = self.devices.get(gpu)
-        if device is None:
-            return
+        # Where the table above the slices was left out, all but the slices is unknown.
+        device = self.devices.setdefault(gpu, Device(gpu, "", [[""]]))
         pair = _PAIR.search(cells[1])
         used, total = pair.groups() if pair else self._shared.get((gpu, instance), ("", ""))
         self._shared[gpu, instance] = used, total
@@ -149,6 +154,9 @@ class _Reader:
 
 def _look(device: Device) -> Look:
     first, *rest = device.lines
+    if not device.name:
+        words = tuple(("table", word) for word in device.slice_words)
+        return Look(index=device.index, words=words, partitions=tuple(device.partitions))
     if len(first) == 3 and "%" in first[2]:
         return _host_of_virtual(device)
     second = next((cells for cells in rest if len(cells) >= 2 and _is_second(cells)), [])
@@ -157,7 +165,7 @@ def _look(device: Device) -> Look:
     load = _LOAD.search(second[2]) if len(second) > 2 else None
     heat = _HEAT.search(second[0]) if second else None
     counter = first[2].strip() if len(first) > 2 and "%" not in first[2] else ""
-    words = [cell.strip() for cells in device.lines for cell in cells]
+    cells_said = [cell.strip() for cells in device.lines for cell in cells]
     return Look(
         index=device.index,
         bus_id=_bus(device),
@@ -171,7 +179,7 @@ def _look(device: Device) -> Look:
         ecc="On" if to_count(counter) is not None else counter,
         uncorrectable=to_count(counter),
         words=tuple(
-            ("table", word) for word in [*words, *device.slice_words, *device.earlier] if word.strip()
+            ("table", word) for word in [*cells_said, *device.slice_words, *device.earlier] if word.strip()
         ),
         cut=not second or len(second) < 3 or len(first) < 3 or not device.whole,
         partitions=tuple(device.partitions),
@@ -181,8 +189,9 @@ def _look(device: Device) -> Look:
 
 def _host_of_virtual(device: Device) -> Look:
     """A row of `nvidia-smi vgpu`: it tells the load only, and below it stand the virtual machines' shares."""
-    first = device.lines[0]
+    first, *shares = device.lines
     load = _LOAD.search(first[2])
+    matches = [_SHARE.match(cells[0]) for cells in shares]
     return Look(
         index=device.index,
         bus_id=_bus(device),
@@ -190,6 +199,9 @@ def _host_of_virtual(device: Device) -> Look:
         utilization=load.group(0) if load else None,
         words=tuple(("table", cell.strip()) for cell in [*first, *device.earlier] if cell.strip()),
         cut=not device.whole,
+        partitions=tuple(
+            virtual_partition(match.group(2), number=int(match.group(1))) for match in matches if match
+        ),
     )
 
 

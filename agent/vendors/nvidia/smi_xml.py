@@ -12,7 +12,7 @@ from agent.protocol import Notice, Partition, Vendor
 from agent.vendors.base import Process, Readout, to_int, to_mib
 from agent.vendors.nvidia import states
 from agent.vendors.nvidia.look import Look, conclude, identity, known, to_count, told_apart
-from agent.vendors.nvidia.profiles import make_partition
+from agent.vendors.nvidia.profiles import make_partition, virtual_partition
 
 POWER_BLOCKS = ("gpu_power_readings", "power_readings")
 DRAWS = ("power_draw", "instant_power_draw", "average_power_draw")
@@ -28,6 +28,7 @@ UNJUDGED = frozenset(
         "serial",
         "uuid",
         "mig_devices",
+        "vm_name",
     }
 )
 _THERMAL = re.compile(r"^clocks_(?:event|throttle)_reason_hw_thermal_slowdown$")
@@ -76,7 +77,7 @@ class _Document:
     def read(self, captured: str) -> None:
         """Bit by bit, since an element's start is only told for what was fed before the fault."""
         start = max(0, _start(captured))
-        text = _UNXML.sub("\ufffd", captured[start:])
+        text = _UNXML.sub("\ufffd", _without_clocks(captured[start:]))
         parser: Any = ElementTree.XMLPullParser(["start", "end"])
         try:
             for at in range(0, len(text), _FEED_CHARS):
@@ -122,6 +123,22 @@ class _Document:
             self.cut.add(self._last)  # a device's own element after its end
 
 
+def _without_clocks(document: str) -> str:
+    """The document without the lists of supported clocks, which say nothing of a device's state; some drivers write
+    them with ends that have no beginnings.
+    """
+    kept: list[str] = []
+    position = 0
+    while (begin := document.find("<supported_clocks>", position)) >= 0:
+        end = document.find("</supported_clocks>", begin)
+        inner = document[begin + 1 : end]
+        if end < 0 or "<supported_clocks>" in inner or "gpu>" in inner or "<gpu " in inner:
+            break
+        kept.append(document[position:begin])
+        position = end + len("</supported_clocks>")
+    return "".join([*kept, document[position:]])
+
+
 def outside(captured: str) -> str:
     """What stands before and after the document."""
     end = captured.rfind("</nvidia_smi_log>")
@@ -156,7 +173,10 @@ def look_of(gpu: Element, index: int, *, cut: bool = False, memory_due: bool = T
         found=tuple(_found(gpu)),
         memory_due=memory_due,
         cut=cut,
-        partitions=tuple(_partition(part, model) for part in gpu.findall("mig_devices/mig_device")),
+        partitions=(
+            *(_partition(part, model) for part in gpu.findall("mig_devices/mig_device")),
+            *(_virtual(part) for part in gpu.findall("vgpu_id")),
+        ),
         processes=tuple(_processes(gpu)),
     )
 
@@ -241,6 +261,17 @@ def _partition(part: Element, model: str | None) -> Partition:
         multiprocessors=to_int(
             _text(part, "device_attributes/shared/multiprocessor_count"), low=1, high=1 << 12
         ),
+    )
+
+
+def _virtual(part: Element) -> Partition:
+    """A share of which only `nvidia-smi vgpu -q` tells."""
+    return virtual_partition(
+        known(_text(part, "vgpu_name")),
+        number=to_int(part.text, low=0, high=1 << 32),
+        uuid=identity(_text(part, "vgpu_uuid")),
+        total_mib=to_mib(_text(part, "fb_memory_usage/total")),
+        used_mib=to_mib(_text(part, "fb_memory_usage/used")),
     )
 
 

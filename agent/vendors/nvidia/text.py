@@ -11,13 +11,13 @@ from agent.vendors.nvidia import states
 from agent.vendors.nvidia.merging import Merged
 
 _BUS = re.compile(
-    r"(?<![0-9A-Fa-f:])((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])(?![0-9A-Fa-f])"
+    r"(?<![0-9A-Fa-f:])((?:[0-9A-Fa-f]{1,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])(?![0-9A-Fa-f])"
     r"|(?<![0-9A-Fa-f:])([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})(?![0-9A-Fa-f])"
 )
 _UUID = re.compile(r"\bGPU-[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{8,}")
 _INDEX = re.compile(r"\bgpu\s*#?(\d{1,3})(?![0-9A-Fa-f]|:[0-9A-Fa-f]{2}[:.])", re.IGNORECASE)
 _COMPLAINT = re.compile(
-    r"unable to determine the device handle"
+    r"unable to \w{1,20} the device handle"
     r"|\bgpu\b[^,|<]{0,60}\b(?:is lost|is not responding|no longer available|requires? (?:a )?reset)"
     r"|(?:fallen|fell) off the bus",
     re.IGNORECASE,
