@@ -57,6 +57,7 @@ NEW_HEADER = (
 _BLOCK = re.compile(r"^\s{0,2}Card\s+(\d{1,4})\s*:?\s*$", re.IGNORECASE)
 _FIRST = re.compile(r"^(\d{1,4})\s+(\S+)\s+(\S.*?)(?:\s+(v[\d.]+|N/A))?$")
 _HEAT = re.compile(r"(?:^|\s)(-?[\d.]+|N/A)\s*C\b")
+_NO_HEAT = re.compile(r"^\s*\S+\s+N/?A(?=\s)")
 _POWER = re.compile(r"(\S{1,16}(?: W)?)\s{0,8}/\s{0,8}(\S{1,16}(?: W)?)\s*$")
 
 
@@ -94,6 +95,8 @@ def _from_table(record: Record, match: re.Match[str]) -> Finding:
     use = (record.under("Util") or "").split()
     lower = record.under("Pwr:Usage/Cap") or ""
     heat, power = _HEAT.search(lower), _POWER.search(lower)
+    draws = power is not None and re.match(r"\d", power.group(1)) is not None
+    unknown = None if heat else _NO_HEAT.match(lower) if draws else None
     used, total = split_pair(record.under("Memory-Usage"))
     inited = (record.under("Inited") or "").split()
     errors = use[-1] if len(use) > 1 else None
@@ -105,13 +108,13 @@ def _from_table(record: Record, match: re.Match[str]) -> Finding:
         memory_used=used,
         memory_total=total,
         utilization=use[0] if use else None,
-        temperature=heat.group(1) if heat else None,
+        temperature=heat.group(1) if heat else "N/A" if unknown else None,
         power=power.group(1) if power else None,
         power_limit=power.group(2) if power else None,
         ecc=True if errors and to_int(errors, low=0, high=MOST_ERRORS) is not None else None,
         states=(("inited", inited[0]),) if inited else (),
         complaints=record.cells,
-        damaged=not record.whole or not heat,
+        damaged=not record.whole or not (heat or unknown),
     )
 
 

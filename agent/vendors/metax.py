@@ -94,7 +94,7 @@ def _from_table(record: Record) -> Finding | None:
     if number is None:
         return None
     lower = " ".join(record.lines[1]) if len(record.lines) > 1 else ""
-    power = re.search(r"(\S+)\s*/\s*(\S+?W|N/A)\b", record.under("Pwr:Usage/Cap") or "")
+    power = re.search(r"(\S+)\s*/\s*(\S+?W|N/?A)\b", record.under("Pwr:Usage/Cap") or "")
     alone = re.search(r"(\S+W)\b", record.under("Power") or "")  # tables of older versions know no limit
     heat = re.search(r"(?:^|\s)(-?[\d.]+|N/A)\s*C\b", lower)
     used, total = split_pair(record.under("Memory-Usage"))

@@ -34,6 +34,8 @@ _USED = (
     ("memory", "vram_used"),
     ("vram_used",),
 )
+_NAMED = ("thermal_violation_status", "bad_page_threshold_exceeded")
+_PAGES = ("retired", "pending", "un_res")
 _LIMITS = (
     ("limit", "ppt0", "socket_power_limit"),
     ("limit", "ppt0", "max_power_limit"),
@@ -118,7 +120,9 @@ def _finding(index: int, entry: dict[str, Any]) -> Finding:
         driver_version=_driver(entry),
         memory_total=_megabytes(*(dig(entry, *path) for path in _TOTAL)),
         memory_used=_megabytes(*(dig(entry, *path) for path in _USED)),
-        utilization=_first(dig(entry, "usage", "gfx_activity"), dig(entry, "gfx")),
+        utilization=_first(
+            dig(entry, "usage", "gfx_activity"), dig(entry, "usage", "gfx_usage"), dig(entry, "gfx")
+        ),
         temperature=_first(
             *(dig(entry, "temperature", name) for name in _HEAT), dig(entry, "hotspot_temperature")
         ),
@@ -132,9 +136,10 @@ def _finding(index: int, entry: dict[str, Any]) -> Finding:
             dig(entry, "power", "current_socket_power"),
             dig(entry, "power", "average_socket_power"),
             dig(entry, "power", "average_power"),
+            dig(entry, "power", "current_power"),
             dig(entry, "power_usage"),
         ),
-        power_limit=_first(*(dig(entry, *path) for path in _LIMITS)),
+        power_limit=_limit(entry),
         numa_node=_numa(entry),
         cpus=_cpus(entry),
         compute_units=to_int(as_text(dig(entry, "asic", "num_compute_units")), low=1, high=1 << 16),
@@ -162,15 +167,21 @@ def _processes(entry: dict[str, Any]) -> tuple[Process, ...]:
 
 def _slice(entry: dict[str, Any]) -> tuple[Partition, ...]:
     """The mode this object stands in, as the one slice that it may be."""
-    compute = known(
-        _first(dig(entry, "partition", "compute_partition"), dig(entry, "partition", "accelerator_partition"))
+    compute = _first(
+        dig(entry, "partition", "compute_partition"), dig(entry, "partition", "accelerator_partition")
     )
-    memory = known(_first(dig(entry, "partition", "memory_partition")))
     number = _first(dig(entry, "partition", "partition_id"), dig(entry, "partition_id"))
+    return slice_of(compute, as_text(dig(entry, "partition", "memory_partition")), number)
+
+
+def slice_of(compute: str | None, memory: str | None, number: str | None) -> tuple[Partition, ...]:
+    """The slice that these modes and this number tell of; none where they tell nothing."""
     instance = to_int((number or "").split(",")[0], low=0, high=64)
-    if compute is None:
+    if not known(compute):
         return (Partition(instance=instance),) if instance else ()
-    return (Partition(name=f"{compute.strip('*').upper()}/{memory or '?'}", instance=instance),)
+    return (
+        Partition(name=f"{(compute or '').strip('*').upper()}/{known(memory) or '?'}", instance=instance),
+    )
 
 
 def _driver(entry: dict[str, Any]) -> str | None:
@@ -189,6 +200,12 @@ def _megabytes(*values: Any) -> str | None:
     return f"{text} MB" if text and text.replace(".", "", 1).isdigit() else text
 
 
+def _limit(entry: dict[str, Any]) -> str | None:
+    """The first limit that allows something: some boards tell 0 W for the one in force."""
+    texts = (as_text(dig(entry, *path)) for path in _LIMITS)
+    return next((text for text in texts if text and re.search("[1-9]", text)), None)
+
+
 def _numa(entry: dict[str, Any]) -> str | None:
     affinity = as_text(dig(entry, "numa", "affinity"))
     return None if affinity and affinity.startswith("-") else as_text(dig(entry, "numa", "node"))
@@ -204,11 +221,11 @@ def _cpus(entry: dict[str, Any]) -> str | None:
 
 
 def _spoken(entry: dict[str, Any]) -> Iterator[str]:
-    """All values in which trouble may show; a limit that is exceeded with its name."""
+    """All values in which trouble may show; limits that are exceeded and states of bad pages with their names."""
     for leaf in entries_of(entry):
         if "process" not in leaf.key:
-            limit = leaf.path[-1].endswith("thermal_violation_status")
-            yield f"{leaf.path[-1]}: {leaf.value}" if limit else leaf.value
+            named = leaf.path[-1].endswith(_NAMED) or (leaf.path[-1] == "status" and leaf.path[0] in _PAGES)
+            yield f"{leaf.path[-1]}: {leaf.value}" if named else leaf.value
 
 
 def _ecc(entry: dict[str, Any]) -> bool | None:
@@ -224,7 +241,8 @@ def _ecc(entry: dict[str, Any]) -> bool | None:
 
 
 def _uncorrectable(entry: dict[str, Any]) -> int | None:
-    total = _first(dig(entry, "ecc", "total_uncorrectable_count"), dig(entry, "ecc", "total_uncorrect"))
+    names = ("total_uncorrectable_count", "total_uncorrectable", "total_uncorrect")
+    total = _first(*(dig(entry, "ecc", name) for name in names))
     return to_int(total, low=0, high=MOST_ERRORS)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.protocol import CheckResult, Link, normal_pci
-from agent.vendors.amd import amd_smi, monitor, overview, ras, slices, smi_csv, topology
+from agent.vendors.amd import amd_smi, monitor, overview, partitions, ras, slices, smi_csv, topology
 from agent.vendors.base import NO_INDEX, plain
 from agent.vendors.reading import rocm
 from agent.vendors.reading.complaints import add_complaints, nothing_found, with_damage
@@ -23,6 +23,9 @@ TABLE = Table(
             "ecc-uncorrectable",
         ),
         rule(r"thermal_violation_status: active", CheckResult.FAILED, "over-temperature"),
+        rule(r"bad_page_threshold_exceeded: (true|yes|1)$", CheckResult.FAILED, "bad-pages-exceeded"),
+        rule(r"^status: unreservable", CheckResult.FAILED, "bad-pages-exceeded"),
+        rule(r"^status: pending", CheckResult.FAILED, "page-retirement-pending"),
         rule(r"\bmultiple_errors\b|xgmi_status_error", CheckResult.FAILED, "error-state"),
         *COMMON_RULES,
     ),
@@ -43,7 +46,7 @@ def read_text(captured: str) -> Capture:
     documents, rest = find_json(clean)
     cards = [rocm.read_document(one) for one in documents if _is_of_cards(one)]
     cards += [rocm.read_lines(rest), rocm.read_table(rest), rocm.read_csv(rest), ras.read_blocks(rest)]
-    gpus = [monitor.read_monitor(rest), overview.read_table(rest)]
+    gpus = [monitor.read_monitor(rest), overview.read_table(rest), partitions.read_table(rest)]
     gpus += [*smi_csv.read_csv(rest), *amd_smi.read_list(rest)]
     entries = [one for one in documents if not _is_of_cards(one)]
     gpus += [capture for one in entries for capture in amd_smi.read_entries(_entries(one))]

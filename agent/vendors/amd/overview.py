@@ -33,7 +33,7 @@ def read_table(text: str) -> Capture:
             first = None
     processes = _processes(text)
     findings = [replace(finding, processes=tuple(processes.get(finding.index, ()))) for finding in findings]
-    driver = re.search(r"amdgpu version:\s*(\S+)", text)
+    driver = re.search(r"amdgpu version:\s*(\S+)", text, re.IGNORECASE)
     return Capture(tuple(findings), driver_number(driver.group(1) if driver else None))
 
 

@@ -98,7 +98,7 @@ def _one(group: list[Finding], count: int) -> Finding:
     head = group[0]
     compute, memory = next((mode for finding in group if (mode := _mode(finding))[0]), (None, "?"))
     parts = _parts(memory, count)
-    sizes = [mib(finding.memory_total) for finding in group]
+    whole, sizes = _sizes([mib(finding.memory_total) for finding in group])
     numbers = [_number(finding, place) for place, finding in enumerate(group)]
     place = head.slot
     address = f"{place}.0" if place else None
@@ -106,7 +106,7 @@ def _one(group: list[Finding], count: int) -> Finding:
     return replace(
         head,
         pci_bus_id=address,
-        memory_total=_whole_memory(sizes, parts),
+        memory_total=f"{whole} MiB" if whole else _whole_memory(sizes, parts),
         memory_used=head.memory_used if parts == 1 else None,  # of the first part only, where there are more
         memory_share=head.memory_share if parts == 1 else None,
         tells_memory=False,
@@ -134,6 +134,15 @@ def _added(counts: list[int | None]) -> int | None:
     """The errors of all slices that tell of them: the tools tell some counts of a device's first slice only."""
     told = [count for count in counts if count is not None]
     return sum(told) if told else None
+
+
+def _sizes(sizes: list[int | None]) -> tuple[int | None, list[int | None]]:
+    """(the device's memory, that of its slices) where the first slice tells the device's, else (None, as told)."""
+    first, *others = sizes
+    other = others[0] if others else None
+    if first and other and set(others) == {other} and first >= 2 * other:
+        return first, [other for _ in sizes]
+    return None, sizes
 
 
 def _parts(memory: str, slices: int) -> int | None:

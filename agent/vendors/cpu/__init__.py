@@ -13,7 +13,7 @@ from agent.vendors.cpu.lscpu import parse_lscpu
 from agent.vendors.cpu.numactl import parse_numactl
 from agent.vendors.cpu.sysfs import parse_cpuinfo, parse_sysfs
 
-_CPUINFO = re.compile(r"^processor\s*:\s*\d", re.MULTILINE)
+_CPUINFO = re.compile(r"^(?:processor|cpu number)\s*:\s*\d|^processor \d+: version", re.MULTILINE)
 
 
 def parse(captured: str) -> Readout:

@@ -146,7 +146,8 @@ def _pair_by_blocks(host: Host, fields: Fields) -> None:
     """Without a table: a node's list in as many equal runs as a core has threads names the first threads of all its
     cores, then the second ones. Where a core has one thread, every CPU is a core.
     """
-    threads = to_int(_only(fields, "thread(s) per core"), low=1, high=16)
+    told = {value for key, value in fields if key == "thread(s) per core"}
+    threads = to_int(told.pop(), low=1, high=16) if len(told) == 1 else None
     if threads == 1:
         for core, number in enumerate(sorted(host.threads)):
             host.thread(number, Thread(core=core))

@@ -11,8 +11,9 @@ from agent.vendors.base import to_int
 from agent.vendors.cpu.host import MOST_CPUS, MOST_MHZ, Host, Slot, Thread
 
 MOST_KIB = 1 << 44
-MODEL_KEYS = ("model name", "cpu model", "cpu", "machine", "hardware")
+MODEL_KEYS = ("model name", "cpu model", "cpu", "machine", "hardware", "uarch")
 # x86 has the longer words; LoongArch and MIPS the shorter ones.
+NUMBER_KEYS = ("processor", "cpu number")  # s390 has the latter
 CORE_KEYS, SOCKET_KEYS = frozenset({"core id", "core"}), frozenset({"physical id", "package"})
 _PAIR = re.compile(r"(\w+)=('[^']*'|\"[^\"]*\"|.*?)(?=\s+\w+=|\s+Node \d|\s*$)")
 _HEADED = re.compile(r"^\s*==> (\S+) <==\s*$")
@@ -21,6 +22,7 @@ _NODE = re.compile(r"(?:^|/)node(\d{1,4})(?:/|\b)")
 _BUS = re.compile(r"(?:^|/)((?:[0-9a-fA-F]{4,8}:)[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F])(?=/|\b)")
 _MEMORY = re.compile(r"\bNode\s+(\d{1,4})\s+MemTotal:\s*(\d{1,15})\s*kB")
 _ACCELERATOR_NODE = re.compile(r"^\s*Node:\s*(\d{1,4})\s*$")
+_LISTED = re.compile(r"^processor (\d{1,5})$")  # s390, which calls its kind of machine a number
 _TOTAL = re.compile(r"^\s*MemTotal:\s*(\d{1,15})\s*kB")
 
 
@@ -42,9 +44,11 @@ def parse_cpuinfo(captured: str) -> Host:
         if not mark:
             continue
         first.setdefault(key, value)
-        if key == "processor":
+        if key in NUMBER_KEYS:
             number = parse_count(value)
             host.thread(MOST_CPUS if number is None else number, Thread(online=True))
+        elif (listed := _LISTED.match(key)) and "=" in value:
+            host.thread(int(listed.group(1)), Thread(online=True))
         elif number is not None and key in CORE_KEYS | SOCKET_KEYS:
             told = to_int(value, low=0, high=1 << 16)
             host.thread(number, Thread(core=told) if key in CORE_KEYS else Thread(socket=told))

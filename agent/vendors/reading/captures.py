@@ -14,6 +14,8 @@ MOST_PREFIXES = 5
 FEWEST_LINES = 3
 _BLANKS = {ord(mark): " " for mark in "\u00a0\u2002\u2003\u2007\u2009\u202f\u3000"}
 _NOTHING = dict.fromkeys(map(ord, "\u200b\u2060"))
+_BREAK = re.compile(r"<br\s?/?>", re.IGNORECASE)
+_TAG = re.compile(r"</?(?:p|pre|code|div|span)(?:\s[^<>\n]{0,80})?>", re.IGNORECASE)
 _ESCAPED = re.compile(r"&(?:lt|quot);")
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
 _DATE = r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d )"
@@ -54,13 +56,14 @@ def tidied(parse: Callable[[str], Readout]) -> Callable[[str], Readout]:
 
 
 def tidy(captured: str) -> str:
-    """The tool's own lines: without prefixes that most lines have, common indentation, special blanks and doubled
-    line ends. A text that has none of this stays as it is.
+    """The tool's own lines: without prefixes that most lines have, common indentation, special blanks, a page's tags
+    and doubled line ends. A text that has none of this stays as it is.
     """
     text = plain(captured).translate(_BLANKS | _NOTHING)
     text = text.replace("&nbsp;", " ").replace("&gt;", ">")  # browsers escape less than a whole document
     if _ESCAPED.search(text) and "<" not in text:
         text = html.unescape(text)
+    text = _TAG.sub("", _BREAK.sub("\n", text)) if "<" in text else text
     lines = _single_spaced(text.split("\n"))
     for _ in range(MOST_PREFIXES):
         lines, before = _without_prefix(_dedented(lines)), lines

@@ -163,6 +163,9 @@ def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
             name: line[start:end].strip()
             for (name, _), start, end in zip(columns, starts, [*starts[1:], None], strict=True)
         }
+    said = tuple(cells.values())
+    last = columns[-1][0]
+    cells[last] = re.split(r"\s{2,}", cells[last], maxsplit=1)[0]  # before what somebody noted beside the row
     use = next((cells[name] for name in ("GPU%", "DCU%", "HCU%") if name in cells), None)
     cells_read = _without_fillers(cells)
     return Finding(
@@ -171,7 +174,7 @@ def _row(line: str, columns: list[tuple[str, int]]) -> Finding:
         temperature=cells_read(_below(cells, "Temp").split("°")[0].rstrip("cC") or None),
         power=cells_read(cells.get("AvgPwr") or cells.get("Power")),
         power_limit=cells.get("PwrCap"),
-        complaints=tuple(cell for cell in cells.values() if not UNSUPPORTED.search(cell)),
+        complaints=tuple(cell for cell in said if not UNSUPPORTED.search(cell)),
         partitions=_slice(cells.get("Partitions")),
         memory_share=cells_read(cells.get("VRAM%")),
         damaged=not use,
