@@ -16,6 +16,7 @@ from agent.vendors.reading.findings import COMMON_RULES, Capture, Finding, Table
 TABLE = Table(
     rules=(
         rule(r"^(false|n|no)$|^faults 0x0*[1-9a-f]", CheckResult.FAILED, "error-state"),
+        rule(r"reset (?:not completed|failed)", CheckResult.FAILED, "error-state"),
         rule(r"0xffffffff|arc (is )?(hung|not responding)", CheckResult.FATAL, "lost"),
         *COMMON_RULES,
     ),
@@ -24,6 +25,11 @@ TABLE = Table(
 )
 TOOL = "tt-smi"
 _CELL_ENDS = re.compile(r"[│┃|]")
+# What the driver's library writes before its messages; the time may have been taken off already.
+_LOGGED = re.compile(
+    r"^[\d:. -]{0,40}\|[ ]{0,9}(?:debug|info|warning|error|critical)[ ]{0,9}\|[ ]{0,40}\w{1,40}[ ]{0,9}\|[ ]{0,9}",
+    re.MULTILINE,
+)
 _LISTED = re.compile(r"^[ \t]*\d{1,4}: ([0-9A-Fa-f]{8,16}) \([^()]+ - ([^()]+)\)\s*$", re.MULTILINE)
 MARKS = ("dev/tenstorrent", "sys/module/tenstorrent")
 
@@ -38,7 +44,7 @@ def collect(captured: str) -> Capture:
     found = [_finding(index, device) for index, device in enumerate(devices)]
     findings = _tell_apart(found or _read_list(rest))
     capture = with_damage(Capture(findings, driver), looks_cut(rest), tool=TOOL)
-    capture = add_complaints(capture, loose_lines(rest), TABLE)
+    capture = add_complaints(capture, loose_lines(_LOGGED.sub("", rest)), TABLE)
     empty = "no devices" if document is not None and not findings else rest
     return nothing_found(capture, empty, tool=TOOL)
 

@@ -25,6 +25,11 @@ EXPECTED: dict[str, list[tuple[Any, ...]]] = {
         (0, 7702, 31, None, 133.0, "healthy"),
         (1, 0, 0, None, None, "unknown"),
     ],
+    "ascend/hccs-one-link-down.txt": [(5, None, None, None, None, "unhealthy")],
+    "tenstorrent/reset-failed.log": [
+        (None, None, None, None, None, "unhealthy"),
+        (3, None, None, None, None, "unhealthy"),
+    ],
     "hygon/hy-smi-noted.txt": [
         (2, None, 0, 44, 161.0, "healthy"),
         (5, None, 63, 46, 188.0, "healthy"),
@@ -75,6 +80,11 @@ def test_the_driver_of_an_overview_with_a_line_for_each_version() -> None:
         for line in lines
     )
     assert read("amd/overview", text)["driver_version"] == "6.19.4"
+
+
+def test_a_reset_that_failed_names_its_device() -> None:
+    first, second = read("tenstorrent/reset-failed.log")["devices"]
+    assert (first["pci_bus_id"], second["pci_bus_id"]) == ("0000:21:00.0", None)
 
 
 def test_processors_of_a_mainframe() -> None:

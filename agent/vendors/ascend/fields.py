@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.host.files import parse_count
 from agent.notices import notice
-from agent.protocol import normal_pci
+from agent.protocol import CheckResult, normal_pci
 from agent.vendors.ascend.chips import Chip, Findings
 from agent.vendors.ascend.states import Verdict, judge_health, judge_value, worse
 from agent.vendors.ascend.table import HOTTEST_C, MOST_BOARD_W, TOOL
@@ -30,6 +30,7 @@ UTILIZATIONS = ("aicore usage rate", "npu utilization")
 CAPACITIES = ("hbm capacity", "ddr capacity", "memory capacity")
 RATES = ("hbm usage rate", "ddr usage rate", "memory usage rate")
 HEALTHS = ("health", "health status")
+LINKS = ("hccs health status", "xlink health status")
 DOUBLE_BIT = ("hbm double bit error count", "ddr double bit error count", "double-bit error count")
 AGGREGATES = ("hbm double bit aggregate total err cnt", "ddr double bit aggregate total err cnt")
 ECC_SWITCHES = ("ecc enable", "hbm ecc enable", "ddr ecc enable", "ecc mode")
@@ -50,6 +51,7 @@ TELLING = frozenset(
         *CAPACITIES,
         *RATES,
         *HEALTHS,
+        *LINKS,
         *DOUBLE_BIT,
         *AGGREGATES,
         *ECC_SWITCHES,
@@ -230,6 +232,9 @@ def _trouble(values: Mapping[str, str]) -> Verdict | None:
     found: Verdict | None = None
     for key in MEASURED & set(values):
         found = worse(found, judge_value(key, values[key]))
+    for key in LINKS:
+        if values.get(key, "").upper() == "NOK":
+            found = worse(found, (CheckResult.FAILED, "link-failed", f"{key}: {values[key]}"))
     return found
 
 
