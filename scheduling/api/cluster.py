@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
-import msgspec
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -14,7 +11,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import Action, permission_for
 from controlplane.accounts.scoping import signed_in
-from controlplane.base.api import PAGE_PARAMETERS, etag_of, not_modified, page, page_of
+from controlplane.base.api import PAGE_PARAMETERS, not_modified, page, page_of
 from controlplane.base.problems import not_found
 from scheduling.api.cluster_serializers import (
     CycleSerializer,
@@ -26,8 +23,8 @@ from scheduling.api.cluster_serializers import (
 from scheduling.models import Cycle
 from scheduling.selectors.fits import fits
 from scheduling.selectors.live import live_view
+from scheduling.selectors.map_document import map_document
 from scheduling.selectors.overview import overview
-from scheduling.selectors.resource_map import resource_map, stamped
 from scheduling.selectors.shares import capacity_of, queue_views
 
 
@@ -38,12 +35,9 @@ class MapView(APIView):
 
     @extend_schema(operation_id="map", responses=MapSerializer)
     def get(self, request: Request) -> HttpResponseBase:
-        # Encoded once, for the ETag and for the answer: of thousands of devices that is much of the work.
-        body = msgspec.json.encode(resource_map(signed_in(request)))
-        etag = etag_of("map", hashlib.sha256(body).hexdigest())
-        headers = {"ETag": etag}
-        return not_modified(request, etag) or HttpResponse(
-            stamped(body), content_type="application/json", headers=headers
+        document = map_document(signed_in(request))
+        return not_modified(request, document.etag) or HttpResponse(
+            document.stamped(), content_type="application/json", headers={"ETag": document.etag}
         )
 
 

@@ -10,9 +10,6 @@ from typing import Any
 from django.db.models import Count, Sum
 from django.db.models.fields.json import KT
 
-from controlplane.accounts.models import User
-from controlplane.accounts.scoping import sees_everything, visible_teams
-from controlplane.base import clock
 from inventory.models import Device, DeviceHealth, Node
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
@@ -27,13 +24,17 @@ DEVICE_COLUMNS = (
 RACK_LABEL = "rack"
 
 
-def resource_map(user: User | None = None) -> dict[str, Any]:
+def resource_map(seen_teams: Collection[str] | None = None) -> dict[str, Any]:
     """The whole document but for its time. Each device names the queue and the team that hold most of it, the team only
-    where the user may see it.
+    where it is one of `seen_teams` (slugs; None: all).
     """
     bookings = _bookings()
     queues = sorted({queue for _team, queue in bookings.holders.values()})
-    teams = sorted(_seen_teams({team for team, _queue in bookings.holders.values()}, user))
+    teams = sorted(
+        team
+        for team in {team for team, _queue in bookings.holders.values()}
+        if seen_teams is None or team in seen_teams
+    )
     models, devices = _devices(bookings, queues, teams)
     nodes = list(_nodes())
     return {
@@ -44,12 +45,6 @@ def resource_map(user: User | None = None) -> dict[str, Any]:
         "teams": teams,
         "columns": {"nodes": list(NODE_COLUMNS), "devices": list(DEVICE_COLUMNS)},
     }
-
-
-def stamped(body: bytes) -> bytes:
-    """The document, encoded as a JSON object, with the time it was made in front."""
-    at = clock.now().isoformat().replace("+00:00", "Z")
-    return f'{{"at":"{at}",'.encode() + body[1:]
 
 
 def _nodes() -> Iterable[list[Any]]:
@@ -88,12 +83,6 @@ def _bookings() -> _Bookings:
         sums[device] = (known[0] + memory, known[1] + milli, known[2] + jobs)
         most[device] = max(most.get(device, ((-1, -1), "", "")), ((milli, memory), team, queue))
     return _Bookings(sums, {device: (team, queue) for device, (_held, team, queue) in most.items()})
-
-
-def _seen_teams(teams: Collection[str], user: User | None) -> Collection[str]:
-    if user is None or sees_everything(user):
-        return teams
-    return set(visible_teams(user).filter(slug__in=teams).values_list("slug", flat=True))
 
 
 def _devices(

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
 from django.db import connection
-from django.db.models import Q
+from django.db.models import F, Q
 from rest_framework.test import APIClient
 
+from controlplane.accounts.models import Membership, Team, User
 from controlplane.base import clock
 from controlplane.policy.service import activate
-from inventory.models import DeviceHealth, DeviceReading, Node, NodeReading, NodeState
-from queues.models import LIVE_STATUSES, Job
+from inventory.models import Device, DeviceHealth, DeviceReading, Node, NodeReading, NodeSet, NodeState
+from queues.models import LIVE_STATUSES, Job, Queue
 from scheduling.engine.quota import Quotas
 from scheduling.models import Cycle, Placement
 from scheduling.selectors import fits
 from scheduling.selectors.live import live_view
+from scheduling.selectors.map_document import scope_of
+from scheduling.selectors.resource_map import resource_map
 from scheduling.selectors.shares import WAITS
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
-MAP_QUERIES = 8
+MAP_QUERIES = 10
+KEPT_MAP_QUERIES = 5
 OVERVIEW_QUERIES = 25
 QUEUES_QUERIES = 11
 YEAR = timedelta(days=365)
@@ -103,6 +108,70 @@ def test_the_map_is_sent_again_only_when_it_changed(api):
     assert api.get("/api/v1/map", headers={"If-None-Match": first["ETag"]}).status_code == 200
 
 
+def test_the_map_follows_whatever_changes_a_row_of_it_without_being_told(api, user):
+    node = cluster()[0]
+    device = node.devices.first()
+    job = make.make_job(user, resources={"devices": 1, "cores": 1})
+    make.run_cycle()
+    reading = DeviceReading.objects.create(device=device, at=clock.now(), utilization_pct=1)
+    placement = Placement.objects.filter(job=job)
+    rows = Device.objects.filter(pk=device.pk)
+    changes = {
+        "the name of a node": lambda: Node.objects.filter(pk=node.pk).update(name="renamed"),
+        "its set": lambda: NodeSet.objects.filter(name="a").update(name="b"),
+        "its first reading": lambda: NodeReading.objects.create(node=node, at=clock.now(), cpu_used_milli=1),
+        "a device": lambda: rows.update(cordoned=True),
+        "a reading": lambda: DeviceReading.objects.filter(pk=reading.pk).update(utilization_pct=2),
+        "the same reading again": lambda: DeviceReading.objects.filter(pk=reading.pk).update(
+            utilization_pct=1
+        ),
+        "booked memory": lambda: placement.update(host_memory_mib=77),
+        "a slice": lambda: placement.get().slices.update(memory_mib=78),
+        "a core": lambda: placement.get().core_bookings.all().delete(),
+        "a queue": lambda: Queue.objects.filter(name="training").update(name="drills"),
+        "a team": lambda: Team.objects.filter(pk=job.team_id).update(slug="renamed"),
+    }
+    before = api.get("/api/v1/map")
+    for what, change in changes.items():
+        change()
+        after = api.get("/api/v1/map", headers={"If-None-Match": before["ETag"]})
+        assert after.status_code == 200, what
+        assert without_time(after) != without_time(before), what
+        assert without_time(after) == json.loads(json.dumps(resource_map(scope_of(user)))), what
+        before = after
+
+
+def without_time(answer):
+    return {name: value for name, value in answer.json().items() if name != "at"}
+
+
+def test_what_one_may_see_of_the_map_is_not_shown_to_another(api, user):
+    cluster()
+    make.make_job(user, resources={"devices": 1})
+    make.run_cycle()
+    own = api.get("/api/v1/map")
+    stranger = APIClient()
+    stranger.force_login(make.make_user("eve", team=make.make_team("other")))
+    admin = APIClient()
+    admin.force_login(make.make_user("root", role="admin"))
+    theirs = [client.get("/api/v1/map") for client in (stranger, admin, api)]
+    assert [answer.json()["teams"] for answer in theirs] == [[], own.json()["teams"], own.json()["teams"]]
+    assert own.json()["teams"]
+    seen = stranger.get("/api/v1/map", headers={"If-None-Match": own["ETag"]})
+    assert (seen.status_code, seen.json()["teams"]) == (200, [])
+    Membership.objects.create(user=User.objects.get(username="eve"), team=user.memberships.get().team)
+    assert stranger.get("/api/v1/map").json()["teams"] == own.json()["teams"]
+
+
+def test_a_map_that_did_not_change_is_not_made_again(api, django_assert_num_queries, monkeypatch):
+    cluster()
+    first = api.get("/api/v1/map")
+    monkeypatch.setattr("scheduling.selectors.map_document.resource_map", pytest.fail)
+    with django_assert_num_queries(KEPT_MAP_QUERIES):
+        again = api.get("/api/v1/map")
+    assert (again["ETag"], without_time(again)) == (first["ETag"], without_time(first))
+
+
 @pytest.mark.parametrize(
     "path,queries", [("map", MAP_QUERIES), ("overview", OVERVIEW_QUERIES), ("queues", QUEUES_QUERIES)]
 )
@@ -111,6 +180,7 @@ def test_queries_do_not_grow_with_the_cluster(api, user, django_assert_num_queri
     make.make_job(user)
     make.run_cycle()
     api.get(f"/api/v1/{path}")
+    make_map_old()
     with django_assert_num_queries(queries):
         api.get(f"/api/v1/{path}")
     for number in range(10):
@@ -118,8 +188,13 @@ def test_queries_do_not_grow_with_the_cluster(api, user, django_assert_num_queri
         make.make_job(user)
     make.run_cycle()
     api.get(f"/api/v1/{path}")
+    make_map_old()
     with django_assert_num_queries(queries):
         api.get(f"/api/v1/{path}")
+
+
+def make_map_old():
+    assert NodeSet.objects.update(name=F("name"))
 
 
 def test_the_overview_counts_what_there_is(api, user):
