@@ -10,5 +10,7 @@ django = get_wsgi_application()
 
 # Loads what needs the apps, so it comes after them.
 from controlplane.agentapi.gate import behind_gate  # noqa: E402
+from controlplane.base.settling import settle  # noqa: E402
 
 application = behind_gate(django)
+settle()
