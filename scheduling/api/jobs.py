@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -30,6 +30,7 @@ from scheduling.api.serializers import AttemptSerializer, DryRunSerializer, Expl
 from scheduling.selectors.bookings import job_placements
 from scheduling.selectors.dryrun import dry_run
 from scheduling.selectors.explanations import explain_job
+from scheduling.selectors.job_names import RECENT, named
 from scheduling.selectors.jobs import job_view, job_views, with_people
 
 
@@ -48,7 +49,11 @@ class JobQuerySerializer(StrictSerializer):
     queue = serializers.CharField(max_length=50, required=False)
     team = serializers.CharField(max_length=50, required=False)
     owner = serializers.CharField(max_length=150, required=False)
-    search = serializers.CharField(max_length=200, required=False, help_text="Part of the name, or an id.")
+    search = serializers.CharField(
+        max_length=200,
+        required=False,
+        help_text=f"An id, how the name begins, or part of the name of one of the newest {RECENT} jobs.",
+    )
     array = serializers.CharField(
         max_length=20, required=False, help_text="The tasks of this array; `none`: jobs that belong to none."
     )
@@ -87,11 +92,7 @@ def filtered(jobs: QuerySet[Job], query: dict[str, Any]) -> QuerySet[Job]:
             jobs = jobs.filter(**{column: query[name]})
     if "array" in query:
         jobs = jobs.filter(array=query["array"])
-    text = query.get("search", "")
-    if text:
-        by_id = Q(pk=int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else Q()
-        jobs = jobs.filter(Q(name__icontains=text) | by_id if by_id else Q(name__icontains=text))
-    return jobs
+    return named(jobs, query["search"]) if query.get("search") else jobs
 
 
 class SubmitView(APIView):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from rest_framework.test import APIClient
 
 from agent.protocol import ExitReason
@@ -10,7 +11,7 @@ from controlplane.accounts.models import Role
 from queues.models import Job, JobStatus
 from scheduling.logs import LogPiece, append_log
 from scheduling.models import Placement, Slice
-from scheduling.selectors import dryrun
+from scheduling.selectors import dryrun, job_names
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -235,16 +236,46 @@ def test_a_team_mate_sees_but_does_not_cancel(api):
 
 def test_filters_and_pages(api):
     ids = [
-        submit(api, name=f"job-{i}", queue=queue).json()["id"]
+        submit(api, name=f"job-{'abcd'[i]}", queue=queue).json()["id"]
         for i, queue in enumerate(["training", "offline"] * 2)
     ]
     assert [j["id"] for j in api.get("/api/v1/jobs").json()["results"]] == ids[::-1]
     assert [j["id"] for j in api.get("/api/v1/jobs?queue=offline&limit=1").json()["results"]] == ids[3:]
     assert len(api.get("/api/v1/jobs?status=pending&status=running").json()["results"]) == 4
-    assert [j["id"] for j in api.get("/api/v1/jobs?search=b-2").json()["results"]] == [ids[2]]
+    assert [j["id"] for j in api.get("/api/v1/jobs?search=b-c").json()["results"]] == [ids[2]]
     assert [j["id"] for j in api.get(f"/api/v1/jobs?search={ids[0]}").json()["results"]] == [ids[0]]
     assert api.get("/api/v1/jobs?colour=red").status_code == 400
     assert api.get("/api/v1/jobs?status=flying").status_code == 400
+
+
+def test_of_old_jobs_the_beginning_of_the_name_is_found_of_new_ones_any_part(api, monkeypatch):
+    monkeypatch.setattr(job_names, "RECENT", 2)
+    ids = [submit(api, name=name).json()["id"] for name in ("Train_A", "trainXA", "eval-train_a", "other")]
+
+    def found(text):
+        return [job["id"] for job in api.get("/api/v1/jobs", {"search": text}).json()["results"]]
+
+    assert found("TRAIN_") == [ids[2], ids[0]]
+    assert found("rain_a") == [ids[2]]
+    assert found("rainxa") == []
+    assert found("eval") == [ids[2]]
+    assert found(str(ids[0])) == [ids[0]]
+    monkeypatch.setattr(job_names, "MOST_WITHIN", 1)
+    assert found("t") == [ids[3], ids[1], ids[0]]
+
+
+def test_a_search_shows_no_job_of_others(api):
+    submit(api, name="train")
+    stranger = APIClient()
+    stranger.force_login(make.make_user("eve", team=make.make_team("other")))
+    for text in ("train", "rain", str(Job.objects.get().pk)):
+        assert stranger.get("/api/v1/jobs", {"search": text}).json()["results"] == []
+
+
+def test_an_index_knows_how_names_begin(api):
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = on")
+    assert "job_name_begins" in Job.objects.filter(name__istartswith="train-7").order_by().explain()
 
 
 def test_cancel_is_final_and_harmless_twice(api):

@@ -2320,7 +2320,7 @@ export interface components {
             queue?: string;
             team?: string;
             owner?: string;
-            /** @description Part of the name, or an id. */
+            /** @description An id, how the name begins, or part of the name of one of the newest 20000 jobs. */
             search?: string;
             /** @description The tasks of this array; `none`: jobs that belong to none. */
             array?: string;
@@ -4548,7 +4548,7 @@ export interface operations {
                 limit?: number;
                 owner?: string;
                 queue?: string;
-                /** @description Part of the name, or an id. */
+                /** @description An id, how the name begins, or part of the name of one of the newest 20000 jobs. */
                 search?: string;
                 status?: ("held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled")[];
                 team?: string;
