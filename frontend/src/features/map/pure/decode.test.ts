@@ -75,6 +75,23 @@ describe("decodeMap", () => {
     expect(after.nodes[1]).not.toBe(before.nodes[1]);
   });
 
+  it("takes a row that came again for what its names mean now", () => {
+    const before = decodeMap(aDocument(plan));
+    const document = { ...aDocument(plan), queues: ["renamed"] };
+    expect(decodeMap(document, before).nodes[0]?.devices[0]?.queue).toBe("renamed");
+  });
+
+  it("follows nodes that come, go and change places", () => {
+    const before = decodeMap(aDocument(plan));
+    const document = aDocument(plan);
+    document.nodes.reverse();
+    expect(decodeMap(document, before).nodes).toEqual([before.nodes[1], before.nodes[0]]);
+    document.nodes.shift();
+    const fewer = decodeMap(document, before);
+    expect(fewer.nodes).toEqual([before.nodes[0]]);
+    expect(decodeMap(aDocument(plan), fewer)).toEqual(before);
+  });
+
   it("shows nodes that no group names", () => {
     const document = aDocument(plan);
     document.groups[0]?.nodes.pop();
