@@ -7,10 +7,11 @@ import gzip
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx
+from django.db import connection
 
 from bench import fleet
 from bench.data import at_least
@@ -23,6 +24,12 @@ TARGET = {"map_p95_ms": 150, "map_gzip_kb": 400, "jobs_p95_ms": 100}
 SIZES = (0,) * 310 + (8,) * 600 + (4,) * 186 + (2,) * 241 + (1,) * 186
 PLACED = 1000
 WARM_UP = 5
+# As a flush of the stream does each second where every node reports each ten seconds.
+CHANGE_READINGS = """
+UPDATE inventory_devicereading AS reading SET at = now(), utilization_pct = (reading.utilization_pct + 1) % 101
+FROM inventory_device AS device
+WHERE device.id = reading.device_id AND device.node_id % 10 = extract(second FROM now())::int % 10
+"""
 LISTS: Mapping[str, dict[str, str]] = {
     "newest": {},
     "pending": {"status": "pending"},
@@ -43,7 +50,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Milliseconds at the client of one request after the other; sizes as a proxy sends them, by gzip 6."""
+    """Milliseconds at the client of one request after the other; sizes as a proxy sends them, by gzip 6.
+
+    `reply` follows new readings of every tenth node each time, as a console's reads do; `same_reply` is of a map that
+    the server made before, `unchanged_reply` its answer to who has it already.
+    """
     with servers() as found:
         fleet.connect(found.env)
         nodes = fleet.make_nodes(len(SIZES), sizes=SIZES)
@@ -79,17 +90,24 @@ def _signed_in(found: Servers) -> httpx.Client:
 
 
 def _map(http: httpx.Client, requests: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    times_ms = _times(http, "/map", {}, requests, before=_change_readings)
     answer = _get(http, "/map", {})[1]
     tag = {"If-None-Match": answer.headers["ETag"]}
-    times_ms, unchanged_ms = (_times(http, "/map", {}, requests, headers=headers) for headers in ({}, tag))
+    again_ms, unchanged_ms = (_times(http, "/map", {}, requests, headers=headers) for headers in ({}, tag))
     shown = {
         "reply_ms": summary(times_ms),
+        "same_reply_ms": summary(again_ms),
         "unchanged_reply_ms": summary(unchanged_ms),
         "json_kb": round(len(answer.content) / 1000, 1),
         "gzip_kb": round(len(gzip.compress(answer.content, 6)) / 1000, 1),
         "queries": _queries("/api/v1/map", {}),
     }
     return shown, answer.json()
+
+
+def _change_readings() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(CHANGE_READINGS)
 
 
 def _jobs(http: httpx.Client, query: dict[str, str], requests: int) -> dict[str, Any]:
@@ -116,10 +134,13 @@ def _times(
     requests: int,
     *,
     headers: dict[str, str] | None = None,
+    before: Callable[[], None] = lambda: None,
 ) -> list[float]:
-    for _ in range(WARM_UP):
-        _get(http, path, query, headers=headers)
-    return [_get(http, path, query, headers=headers)[0] for _ in range(requests)]
+    times_ms = []
+    for _ in range(WARM_UP + requests):
+        before()
+        times_ms.append(_get(http, path, query, headers=headers)[0])
+    return times_ms[WARM_UP:]
 
 
 def _get(
