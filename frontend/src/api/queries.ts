@@ -1,6 +1,7 @@
 // What pages read: one option object per answer of the server.
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, body } from "./client";
+import { gatedQuery } from "./gate";
 import { keys } from "./keys";
 import type { AlertGroup, ClusterMap, JobFilters, NodeFilters, Page, WhatIfRequest } from "./types";
 
@@ -13,9 +14,12 @@ export function nextCursor(page: { next: string | null }): string | undefined {
 
 const firstPage = undefined as string | undefined;
 
+/** Every page shows some of it and nearly every hint makes it old, while the server looks at the whole cluster for it. */
+const OVERVIEW_PAUSE = { leastMs: 1_000, times: 2, mostMs: 5_000 } as const;
+
 export const overviewQuery = queryOptions({
   queryKey: keys.overview,
-  queryFn: ({ signal }) => body(api.GET("/api/v1/overview", { signal })),
+  queryFn: gatedQuery(() => body(api.GET("/api/v1/overview")), OVERVIEW_PAUSE),
 });
 
 export const queuesQuery = queryOptions({

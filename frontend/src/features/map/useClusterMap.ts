@@ -4,7 +4,7 @@ import { useState } from "react";
 import { mapQuery } from "@/api/queries";
 import type { ClusterMap as MapAnswer } from "@/api/types";
 import { decodeMap } from "./pure/decode";
-import { gated } from "./pure/gate";
+import { gated } from "@/api/gate";
 import type { ClusterMap } from "./pure/model";
 
 /** A change shows within a second where the server answers quickly; one that is slow is asked less often. */

@@ -1,5 +1,7 @@
 // Keeps reads of one thing apart in time: asked often, it reads once per pause, and never misses the last asking.
 
+import type { Query, QueryFunction } from "@tanstack/react-query";
+
 export interface Pause {
   /** Shortest time between two reads. */
   readonly leastMs: number;
@@ -38,5 +40,18 @@ export function gated<T>(read: () => Promise<T>, deliver: (value: T) => void, pa
     if (current === null) return (current = run());
     if (!isReading) return current;
     return (following ??= current.then(run, run));
+  };
+}
+
+/** A query function for what many hints make old: the server answers a read that was given up all the same, so each read
+ * runs to its end and is shown, and the next one waits. A cache that was cleared, as for another reader, begins anew. */
+export function gatedQuery<T>(read: () => Promise<T>, pause: Pause): QueryFunction<T> {
+  const asks = new WeakMap<Query, () => Promise<T>>();
+  return ({ client, queryKey }) => {
+    const query = client.getQueryCache().find({ queryKey, exact: true });
+    if (!query) return read();
+    const ask = asks.get(query) ?? gated(read, (value) => { query.setData(value, { manual: true }); }, pause);
+    asks.set(query, ask);
+    return ask();
   };
 }

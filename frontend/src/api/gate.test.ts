@@ -1,6 +1,7 @@
 // Reads are spaced, shared while waiting, and the last asking is always answered by a later read.
+import { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { gated } from "./gate";
+import { gated, gatedQuery } from "./gate";
 
 describe("gated", () => {
   beforeEach(() => {
@@ -73,5 +74,52 @@ describe("gated", () => {
     const again = ask();
     await vi.advanceTimersByTimeAsync(1000);
     expect(await again).toBe(3);
+  });
+});
+
+describe("gatedQuery", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const queryKey = ["overview"];
+  const pause = { leastMs: 1000, times: 0, mostMs: 9000 };
+
+  function slowly(): { read: () => Promise<number>; asked: () => number } {
+    let asked = 0;
+    return { asked: () => asked, read: () => new Promise((resolve) => { const answer = (asked += 1); setTimeout(() => { resolve(answer); }, 300); }) };
+  }
+
+  it("shows what comes and begins no second read while hints pour in", async () => {
+    const client = new QueryClient();
+    const { read, asked } = slowly();
+    const queryFn = gatedQuery(read, pause);
+    for (let hint = 0; hint < 12; hint += 1) {
+      void client.fetchQuery({ queryKey, queryFn, staleTime: 0 }).catch(() => undefined);
+      await vi.advanceTimersByTimeAsync(100);
+      await client.cancelQueries({ queryKey });
+    }
+    expect(asked()).toBe(1);
+    expect(client.getQueryData(queryKey)).toBe(1);
+    const last = client.fetchQuery({ queryKey, queryFn, staleTime: 0 });
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await last).toBe(2);
+  });
+
+  it("shows nothing of a reader who left to the next one", async () => {
+    const client = new QueryClient();
+    const { read } = slowly();
+    const queryFn = gatedQuery(read, pause);
+    void client.fetchQuery({ queryKey, queryFn }).catch(() => undefined);
+    await vi.advanceTimersByTimeAsync(100);
+    client.clear();
+    const next = client.fetchQuery({ queryKey, queryFn });
+    await vi.advanceTimersByTimeAsync(250);
+    expect(client.getQueryData(queryKey)).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await next).toBe(2);
   });
 });
