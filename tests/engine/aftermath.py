@@ -24,7 +24,8 @@ def _booked(info: NodeInfo, placed: Sequence[Placed], plan: Plan) -> NodeInfo:
     started = {p.job for p in plan.placed}
     limits = {d.device: d.power_limit_mw or 0 for d in info.devices}
     # Of a memory that several slices share each counts an equal part of what is used: as if all used what it does.
-    sharers = Counter((d.parent, d.memory_group) for d in info.devices if d.memory_group is not None)
+    sharers: Counter[tuple[int | None, int | None]] = Counter()
+    sharers.update((d.parent, d.memory_group) for d in info.devices if d.memory_group is not None)
     alike = {d.device: max(1, sharers[d.parent, d.memory_group]) for d in info.devices}
     added = sum(limits[device] * share for device, share in milli.items()) + 1000 * len(cpus) * (
         info.core_mw or 0

@@ -38,7 +38,8 @@ class World:
     rng: Random
     running: dict[int, Running] = field(default_factory=dict)
     holds: dict[int, tuple[int, Hold]] = field(default_factory=dict)
-    yielded: set[tuple[int, int]] = field(default_factory=set)
+    # Who yielded to whom, and what their queue held of its own then.
+    yielded: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def policy(self, *, lending: bool) -> EnginePolicy:
         held = Counter({queue.queue: 0 for queue in self.queues})
@@ -84,12 +85,20 @@ class World:
         for one in found.preemptions:
             victim = self.running[one.job]
             assert not victim.leaving
-            assert (one.for_job, one.job) not in self.yielded, "whoever yields takes nothing back"
-            self.yielded.add((one.job, one.for_job))
+            # Who yielded may take only what its queue has given up or lost since.
+            own = self.yielded.get((one.for_job, one.job))
+            assert own is None or self.own(self.jobs[one.for_job].queue) < own, "taken back"
+            self.yielded[one.job, one.for_job] = self.own(victim.queue)
             self.running[one.job] = replace(victim, leaving=True, spared=True)
         for place in found.takeovers:
             hold = Hold(place.job, place.slices, place.cpus, queue=place.queue, team=place.team)
             self.holds[place.job] = (place.node, hold)
+
+    def own(self, queue: int) -> int:
+        """Devices that the queue holds and did not borrow."""
+        return sum(
+            len(one.slices) for one in self.running.values() if one.queue == queue and not one.borrowed
+        )
 
     def leave(self) -> None:
         """Some of those that were asked are gone."""
@@ -98,11 +107,10 @@ class World:
                 del self.running[number]
 
     def end(self) -> None:
-        """One job is over; with what it gives back under caps, who had to yield may be the one who takes."""
+        """One job is over."""
         number = self.rng.choice(sorted(self.running) or [0])
         self.running.pop(number, None)
         self.jobs.pop(number, None)
-        self.yielded.clear()
 
     def check_caps(self) -> None:
         """With what is kept nobody holds more than may be held, but for what is lent, and for a single job."""

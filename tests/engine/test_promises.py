@@ -240,9 +240,17 @@ def test_to_explain_costs_no_more_with_many_promises() -> None:
     assert planner.boards.counters.hits < 6 * len(line)
 
 
+def counts_by_device(request: Request) -> bool:
+    """Whether its share of a device's compute is that of the memory, which a larger device has more of."""
+    return request.shareable and request.device_memory_mib is not None and not request.device_compute_milli
+
+
 def playable(seed: int) -> tuple[list[NodeInfo], list[PendingJob], EnginePolicy, list[Running]]:
-    """Without loans, which are given in a plan of their own; what is booked is as plainly so as what plans book."""
+    """Without loans, which are given in a plan of their own; what is booked is as plainly so as what plans book. Gangs
+    only where each replica counts as much under caps: else it may depend on the first one how many are within them.
+    """
     nodes, jobs, policy, running = random_case(seed)
+    jobs = [replace(one, replicas=1) if counts_by_device(one.request) else one for one in jobs]
     nodes = [
         replace(info, measured_mw=None, devices=tuple(plainly_booked(d) for d in info.devices))
         for info in nodes
