@@ -197,6 +197,30 @@ class Client:
         """All nodes."""
         return list(self._pages("/api/v1/nodes", params={"limit": PAGE}))
 
+    def node_number(self, name: str) -> int:
+        """The number of the node of this name; Misuse when there is none."""
+        for row in self._pages("/api/v1/nodes", params={"search": name, "limit": PAGE}):
+            if row["name"] == name:
+                return int(row["id"])
+        raise Misuse(say("no-such-node", node=name))
+
+    def images(self, *, limit: int = 200, **filters: Any) -> list[JSON]:
+        """Images, at most `limit`, with the history of `days`."""
+        return self._some("/api/v1/images", limit=limit, params={k: v for k, v in filters.items() if v})
+
+    def image_nodes(self, image: int, *, days: int | None = None) -> list[JSON]:
+        """Where an image is, and where it is wanted or was fetched ahead."""
+        params = {"limit": PAGE} | ({"days": days} if days else {})
+        return list(self._pages(f"/api/v1/images/{image}/nodes", params=params))
+
+    def images_summary(self, *, days: int | None = None) -> JSON:
+        """Hits of images over the cluster, and what fetching cost."""
+        return self._json("GET", "/api/v1/images/summary", params={"days": days} if days else {})
+
+    def order_image(self, wish: JSON) -> JSON:
+        """Have an image on nodes, or gone from them; one outcome per node."""
+        return self._json("POST", "/api/v1/images/orders", json=wish, repeat=True)
+
     def host_key(self, address: str, port: int) -> JSON:
         """The host key that is shown at an address now; nothing is kept."""
         return self._json("POST", "/api/v1/remote-hosts/scan", json={"address": address, "port": port})

@@ -13,7 +13,7 @@ import typer
 
 from client import conditions as waits
 from client import config as configuration
-from client import operating, shares, watching
+from client import images, operating, shares, watching
 from client import submission as spec_of
 from client.api import JSON, Client, as_documented
 from client.errors import ApiError, Exit, Misuse
@@ -338,6 +338,7 @@ def nodes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 
 
 app.add_typer(watching.app, name="node")
+app.add_typer(images.app, name="images")
 
 
 def _node_row(row: JSON) -> list[object]:

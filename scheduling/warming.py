@@ -13,6 +13,7 @@ from controlplane.policy.active import active_policy
 from controlplane.policy.document import ImageWarming
 from inventory.images import pushes, starts
 from inventory.images.names import canonical
+from inventory.models import PushWhy
 from scheduling.engine import filters
 from scheduling.engine.frame import whole_frame
 from scheduling.engine.ledger import Ledger
@@ -27,7 +28,7 @@ MOST_SHAPES = 200
 
 @dataclass(frozen=True)
 class Wanted:
-    """One image on one node; whoever waits goes before what was usual."""
+    """One image on one node."""
 
     node: int
     image: str
@@ -40,10 +41,16 @@ def refresh_wanted() -> int:
         return 0
     live = live_view()
     nodes = {info.node: info for info in live.state.infos if may_be_warmed(info)}
-    found = set(_for_waiting(live, warming))
-    found |= set(_for_history(nodes, starts.starts_since(warming.history_days), warming))
+    history = starts.starts_since(warming.history_days)
     here = {node: {canonical(image) for image in info.images} for node, info in nodes.items()}
-    added = pushes.want(((one.node, one.image) for one in found if one.node in nodes), here=here)
+    added = 0
+    # Last the jobs that wait, so that they are named as the reason where both want the same.
+    for why, found in (
+        (PushWhy.USUAL, _for_history(nodes, history, warming)),
+        (PushWhy.WAITING, _for_waiting(live, warming)),
+    ):
+        pairs = {(one.node, one.image) for one in found if one.node in nodes}
+        added += pushes.want(pairs, here=here, why=why)
     pushes.refresh_old(warming)
     pushes.give_up_unwanted(warming)
     starts.forget_old(warming.history_days)

@@ -10,7 +10,14 @@ from inventory.api.devices import (
     LinksView,
     device_operation_view,
 )
-from inventory.api.images import ImagePushesView, ImagesView
+from inventory.api.images import (
+    ImageNodesView,
+    ImageOrdersView,
+    ImagePushesView,
+    ImagesView,
+    ImageView,
+    ImageWaitsView,
+)
 from inventory.api.nodes import (
     EnrolmentTokensView,
     NodeLabelsView,
@@ -38,6 +45,10 @@ urlpatterns = [
     path("nodes/<int:node_id>/readings", NodeReadingsView.as_view()),
     path("images", ImagesView.as_view()),
     path("images/pushes", ImagePushesView.as_view()),
+    path("images/orders", ImageOrdersView.as_view()),
+    path("images/<int:image_id>", ImageView.as_view()),
+    path("images/<int:image_id>/nodes", ImageNodesView.as_view()),
+    path("images/<int:image_id>/waits", ImageWaitsView.as_view()),
     path("devices", DevicesView.as_view()),
     path("devices/<int:device_id>", DeviceView.as_view()),
     path("devices/<int:device_id>/readings", DeviceReadingsView.as_view()),

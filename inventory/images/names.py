@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+# As agents take it.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,299}", re.ASCII)
 HUB = "docker.io"
 OFFICIAL = f"{HUB}/library"
 
@@ -13,3 +17,9 @@ def canonical(name: str) -> str:
         return f"{OFFICIAL}/{name}"
     names_registry = "." in first or ":" in first or first == "localhost"
     return name if names_registry else f"{HUB}/{name}"
+
+
+def spellings(name: str) -> list[str]:
+    """All names that mean the same image as this canonical one."""
+    shorter = [name.removeprefix(f"{start}/") for start in (HUB, OFFICIAL) if name.startswith(f"{start}/")]
+    return [name, *shorter]

@@ -10,39 +10,70 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from agent.protocol import ImageAction, ImageResult
 from controlplane.base import clock
 from controlplane.base.texts import without_control_characters
 from controlplane.policy.document import ImageWarming
 from inventory.images.names import canonical
-from inventory.models import ImagePush, PushState
+from inventory.models import ImagePush, PushState, PushWhy
 
 LEASE = timedelta(hours=1)
 FIRST_BACKOFF = timedelta(minutes=2)
 MOST_FAILURES = 5
+_NOT_NOW = (PushState.WANTED, PushState.FAILED)
 MOST_PRUNED_AT_ONCE = 20
 LARGEST_MS = 2**40
 LOCK = 7_226_001
 
 
-def want(pairs: Iterable[tuple[int, str]], *, here: Mapping[int, Collection[str]]) -> int:
+def want(
+    pairs: Iterable[tuple[int, str]],
+    *,
+    here: Mapping[int, Collection[str]],
+    why: PushWhy = PushWhy.USUAL,
+) -> int:
     """Have these images on these nodes (id, name) where they are not `here` already, and keep there what was fetched by
-    our wish; how many are new.
+    our wish; how many are new. What a person would have gone does not come back because it was usual.
     """
     now = clock.now()
     known = set(ImagePush.objects.values_list("node_id", "image"))
     wanted = {(node, canonical(image)) for node, image in pairs}
+    if why is PushWhy.USUAL:
+        wanted -= set(_declined().values_list("node_id", "image"))
     asked = sorted(pair for pair in wanted if pair in known or pair[1] not in here.get(pair[0], ()))
-    rows = [ImagePush(node_id=node, image=image, wanted_at=now, due_at=now) for node, image in asked]
+    rows = [ImagePush(node_id=node, image=image, wanted_at=now, due_at=now, why=why) for node, image in asked]
     ImagePush.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["node", "image"], update_fields=["wanted_at"]
+        rows, update_conflicts=True, unique_fields=["node", "image"], update_fields=["wanted_at", "why"]
     )
     again = {"stage": PushState.WANTED, "due_at": now, "failures": 0, "problem": ""}
-    gone = ImagePush.objects.filter(wanted_at=now, stage__in=(PushState.PRUNED, PushState.PRUNING))
-    gone.update(**again)
+    stages = [PushState.PRUNED, PushState.PRUNING]
+    if why is PushWhy.PERSON:
+        stages += [PushState.FAILED, PushState.DONE]
+    ImagePush.objects.filter(wanted_at=now, why=why, stage__in=stages).update(**again)
     return len(set(asked) - known)
+
+
+def decline(nodes: Collection[int], image: str) -> set[int]:
+    """Have an image gone from nodes where it was fetched by our wish, and fetch it no more where it was not yet; the
+    nodes on which there is something to do.
+    """
+    now = clock.now()
+    own = ImagePush.objects.filter(node_id__in=nodes, image=canonical(image))
+    there = own.filter(Q(stage=PushState.DONE) | Q(stage__in=_NOT_NOW, ms__isnull=False))
+    with transaction.atomic():
+        found = set(there.values_list("node_id", flat=True))
+        changes = {"why": PushWhy.PERSON, "wanted_at": now, "problem": ""}
+        there.update(stage=PushState.PRUNING, **changes)
+        not_yet = own.filter(stage__in=_NOT_NOW)
+        found |= set(not_yet.values_list("node_id", flat=True))
+        not_yet.update(stage=PushState.PRUNED, **changes)
+    return found
+
+
+def _declined() -> QuerySet[ImagePush]:
+    return ImagePush.objects.filter(why=PushWhy.PERSON, stage__in=(PushState.PRUNING, PushState.PRUNED))
 
 
 def refresh_old(warming: ImageWarming) -> int:
@@ -59,7 +90,8 @@ def refresh_old(warming: ImageWarming) -> int:
 def give_up_unwanted(warming: ImageWarming) -> int:
     """Mark for removal what nobody wanted for long; only what was fetched by our wish is ever here."""
     unwanted = Q(wanted_at__lt=clock.now() - timedelta(days=warming.prune_after_days))
-    ImagePush.objects.filter(unwanted, stage__in=(PushState.WANTED, PushState.FAILED)).delete()
+    ImagePush.objects.filter(unwanted, stage__in=_NOT_NOW).delete()
+    _declined().filter(unwanted, stage=PushState.PRUNED).delete()
     return ImagePush.objects.filter(unwanted, stage=PushState.DONE).update(stage=PushState.PRUNING)
 
 

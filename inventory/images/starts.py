@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import connection
+from django.db.models import Count, Q
 
 from controlplane.base import clock
 from inventory.images.names import canonical
@@ -52,6 +53,13 @@ def history_of(images: Collection[str], *, days: int) -> dict[str, dict[str, Any
             }
             for image, starts, hits, mean, p50, p95, p99 in cursor.fetchall()
         }
+
+
+def hits_of_all(days: int) -> tuple[int, int]:
+    """Starts of containers, and those that found their image on the node."""
+    recent = ImageStart.objects.filter(at__gte=clock.now() - timedelta(days=days))
+    found = recent.aggregate(starts=Count("id"), hits=Count("id", filter=Q(pull_ms=None)))
+    return found["starts"], found["hits"]
 
 
 def forget_old(days: int) -> int:

@@ -1,7 +1,7 @@
 """What exists: nodes, devices, links and their last readings."""
 
 from inventory.models.device import Device, DeviceEvent, DeviceHealth, DeviceLink, DeviceReading
-from inventory.models.image import Image, ImagePush, ImageStart, PushState
+from inventory.models.image import Image, ImagePush, ImageStart, PushState, PushWhy
 from inventory.models.node import (
     EnrolmentToken,
     Node,
@@ -33,6 +33,7 @@ __all__ = [
     "NodeState",
     "ProbeBeat",
     "PushState",
+    "PushWhy",
     "RemoteHost",
     "RemoteProblem",
     "RetiredBoot",

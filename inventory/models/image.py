@@ -39,6 +39,14 @@ class PushState(models.TextChoices):
     PRUNED = "pruned"
 
 
+class PushWhy(models.TextChoices):
+    """Who last wanted an image on a node, or would have it gone: a waiting job, history, or a person."""
+
+    WAITING = "waiting"
+    USUAL = "usual"
+    PERSON = "person"
+
+
 class ImagePush(models.Model):
     """An image that a node fetches, fetched, or removed again by our wish. `wanted_at` is when somebody last wanted it
     there, `due_at` when it may be asked for, `asked_at` when the node was last told to.
@@ -47,6 +55,7 @@ class ImagePush(models.Model):
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="image_pushes")
     image = models.CharField(max_length=320)
     stage = models.CharField(max_length=10, choices=PushState, default=PushState.WANTED)
+    why = models.CharField(max_length=10, choices=PushWhy, default=PushWhy.USUAL)
     wanted_at = models.DateTimeField(default=clock.now)
     due_at = models.DateTimeField(default=clock.now)
     asked_at = models.DateTimeField(null=True)

@@ -6,6 +6,7 @@ from scheduling.api.arrays import ArraysView, ArrayView, CancelArrayView
 from scheduling.api.calendar import ValleyView
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
 from scheduling.api.consequences import QueuesPreviewView
+from scheduling.api.images import ImagesSummaryView
 from scheduling.api.job_actions import (
     BulkView,
     CancelView,
@@ -46,6 +47,7 @@ urlpatterns = [
     path("team-quotas", TeamQuotasView.as_view()),
     path("team-quotas/<int:quota_id>", TeamQuotaView.as_view()),
     path("team-quotas/<int:quota_id>/shares/<username:username>", MemberShareView.as_view()),
+    path("images/summary", ImagesSummaryView.as_view()),
     path("map", MapView.as_view()),
     path("overview", OverviewView.as_view()),
     path("valley", ValleyView.as_view()),

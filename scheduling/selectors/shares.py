@@ -52,10 +52,11 @@ def wait_stats(since: datetime | None = None) -> dict[int, dict[str, Any]]:
     """Seconds that jobs started in the last day had waited, by queue id; one query."""
     with connection.cursor() as cursor:
         cursor.execute(WAITS, [since or clock.now() - WINDOW])
-        return {queue: _seconds(count, mean, marks) for queue, count, mean, marks in cursor.fetchall()}
+        return {queue: in_seconds(count, mean, marks) for queue, count, mean, marks in cursor.fetchall()}
 
 
-def _seconds(count: int, mean_ms: Any, marks_ms: list[float]) -> dict[str, Any]:
+def in_seconds(count: int, mean_ms: Any, marks_ms: list[float]) -> dict[str, Any]:
+    """Mean and P50, P95, P99, given in milliseconds."""
     p50, p95, p99 = (round(mark / 1000, 3) for mark in marks_ms)
     return {"count": count, "mean": round(float(mean_ms) / 1000, 3), "p50": p50, "p95": p95, "p99": p99}
 

@@ -12,9 +12,11 @@ from controlplane.base import clock
 from controlplane.policy.active import active_policy
 from inventory.images import pushes
 from inventory.images.starts import history_of, note_start
-from inventory.models import ImagePush, ImageStart, Node, NodeState, PushState
+from inventory.models import ImagePush, ImageStart, Node, NodeState, PushState, PushWhy
 from scheduling.models import Placement
 from scheduling.selectors import live
+from scheduling.selectors.images import summary
+from scheduling.selectors.shares import NO_WAITS
 from scheduling.warming import refresh_wanted
 from tests.agentapi.speaking import enrolled
 from tests.scheduling import factories as make
@@ -54,6 +56,7 @@ def test_the_image_of_a_waiting_job_is_wanted_where_it_could_run_and_is_not_yet(
     make.run_cycle()
     assert refresh_wanted() == 1
     assert wanted() == {(busy.pk, A)} and with_image.pk != small.pk
+    assert ImagePush.objects.get().why == PushWhy.WAITING
     assert refresh_wanted() == 0
 
 
@@ -164,6 +167,21 @@ def test_a_start_is_a_hit_where_nothing_was_fetched_and_else_tells_how_long_it_t
     told = history_of([A], days=1)[A]
     assert (told["starts"], told["hits"]) == (4, 2)
     assert told["pull_ms"] == {"mean": 8000, "p50": 4000, "p95": 12_000, "p99": 12_000}
+    whole = summary(1)
+    assert (whole["starts"], whole["hits"], whole["pull_s"]["count"]) == (4, 2, 4)
+    assert (whole["pull_s"]["p50"], whole["pull_s"]["p99"]) == (2.0, pytest.approx(11.76))
+    assert 0 < whole["pull_percent"] < 100
+
+
+def test_without_starts_nothing_is_known_of_what_fetching_costs():
+    assert summary(7) == {
+        "days": 7,
+        "starts": 0,
+        "hits": 0,
+        "pull_s": NO_WAITS,
+        "wait_s": NO_WAITS,
+        "pull_percent": None,
+    }
 
 
 def test_an_agent_is_told_what_to_fetch_and_says_what_became_of_it(client):

@@ -5,6 +5,7 @@ export const keys = {
   overview: ["overview"] as const,
   queues: ["queues"] as const,
   pauses: ["pauses"] as const,
+  images: ["images"] as const,
   jobs: (filters?: object) => (filters ? (["jobs", filters] as const) : (["jobs"] as const)),
   job: (id: number, part?: string) => (part ? (["job", id, part] as const) : (["job", id] as const)),
   nodes: (filters?: object) => (filters ? (["nodes", filters] as const) : (["nodes"] as const)),

@@ -353,10 +353,78 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Images that nodes told of, with the history of the days that the policy keeps. */
+        /** @description Images that nodes told of or that containers started from, with their history. */
         get: operations["images"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images/{image_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One image. */
+        get: operations["image"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images/{image_id}/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Where an image is, and where it is wanted or was fetched ahead of demand. */
+        get: operations["image_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images/{image_id}/waits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The starts that waited for an image, newest first. */
+        get: operations["image_waits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Have an image on nodes ahead of demand, or gone from nodes that fetched it so. Others are never removed. */
+        post: operations["image_order"];
         delete?: never;
         options?: never;
         head?: never;
@@ -372,6 +440,23 @@ export interface paths {
         };
         /** @description What nodes fetch ahead of demand, oldest wish first. */
         get: operations["image_pushes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Hit rate of images, and what fetching them cost, over the whole cluster. */
+        get: operations["images_summary"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1530,8 +1615,6 @@ export interface components {
         Acknowledged: {
             acknowledged: number;
         };
-        /** @enum {string} */
-        ActionEnum: "cancel" | "hold" | "release" | "suspend" | "resume" | "requeue" | "reprioritise";
         /** @description Where an sshd listens. */
         AddressRequest: {
             address: string;
@@ -1701,9 +1784,11 @@ export interface components {
             code: string | null;
             text: string | null;
         };
+        /** @enum {string} */
+        BulkRequestActionEnum: "cancel" | "hold" | "release" | "suspend" | "resume" | "requeue" | "reprioritise";
         /** @description What to do, and to which jobs: some by id, or all that a filter finds and that are not over. */
         BulkRequestRequest: {
-            action: components["schemas"]["ActionEnum"];
+            action: components["schemas"]["BulkRequestActionEnum"];
             jobs?: number[];
             filter?: components["schemas"]["JobQueryRequest"];
             priority?: number;
@@ -2188,7 +2273,10 @@ export interface components {
             host_key: string;
             fingerprint: string;
         };
-        /** @description One image with its history: `hits` of its `starts` found it on the node. */
+        /**
+         * @description One image with its history: `hits` of its `starts` found it on the node. `nodes` have it, `wanted` are to fetch
+         *     it, `fetched` did so ahead of demand.
+         */
         Image: {
             id: number;
             name: string;
@@ -2196,6 +2284,31 @@ export interface components {
             starts: number;
             hits: number;
             pull_ms: components["schemas"]["PullTimes"] | null;
+            nodes: number;
+            wanted: number;
+            fetched: number;
+        };
+        /** @enum {string} */
+        ImageOrderActionEnum: "warm" | "prune";
+        /** @description `warm`: have the image on these nodes. `prune`: have it gone from those of them that fetched it ahead. */
+        ImageOrderRequest: {
+            /** @default  */
+            reason: string;
+            action: components["schemas"]["ImageOrderActionEnum"];
+            image: string;
+            nodes: number[];
+        };
+        /** @description One outcome per node. */
+        ImageOrdered: {
+            outcomes: components["schemas"]["ImageOutcome"][];
+        };
+        /** @description What became of an order on one node; `code` and `text` say why nothing did. */
+        ImageOutcome: {
+            node: number;
+            node_name: string | null;
+            changed: boolean;
+            code: string | null;
+            text: string | null;
         };
         ImagePage: {
             /** Format: uri */
@@ -2204,6 +2317,22 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Image"][];
         };
+        /** @description One image on one node: whether it is `here`, what is fetched ahead, and how its starts there found it. */
+        ImagePlace: {
+            node: number;
+            node_name: string;
+            here: boolean;
+            push: components["schemas"]["ImagePush"] | null;
+            starts: number;
+            hits: number;
+        };
+        ImagePlacePage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["ImagePlace"][];
+        };
         /** @description An image that a node fetches ahead of demand, fetched, or removes again. */
         ImagePush: {
             id: number;
@@ -2211,6 +2340,7 @@ export interface components {
             node_name: string;
             image: string;
             stage: components["schemas"]["StageEnum"];
+            why: components["schemas"]["WhyEnum"];
             /** Format: date-time */
             wanted_at: string;
             /** Format: date-time */
@@ -2227,6 +2357,46 @@ export interface components {
             /** Format: uri */
             previous: string | null;
             results: components["schemas"]["ImagePush"][];
+        };
+        /** @description A start that waited for its image, in milliseconds. */
+        ImageWait: {
+            node: number;
+            node_name: string;
+            /** Format: date-time */
+            at: string;
+            pull_ms: number;
+        };
+        ImageWaitPage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["ImageWait"][];
+        };
+        /** @description Seconds, over the jobs with an image that started in these days. */
+        ImageWaitStats: {
+            count: number;
+            /** Format: double */
+            mean: number | null;
+            /** Format: double */
+            p50: number | null;
+            /** Format: double */
+            p95: number | null;
+            /** Format: double */
+            p99: number | null;
+        };
+        /**
+         * @description `hits` of `starts` found their image on the node; `pull_s` is the part of the whole wait `wait_s` that went into
+         *     fetching images, `pull_percent` its share in all of them together.
+         */
+        ImagesSummary: {
+            days: number;
+            starts: number;
+            hits: number;
+            pull_s: components["schemas"]["ImageWaitStats"];
+            wait_s: components["schemas"]["ImageWaitStats"];
+            /** Format: double */
+            pull_percent: number | null;
         };
         /** @enum {string} */
         IntentEnum: "run" | "suspend" | "cancel";
@@ -3391,6 +3561,8 @@ export interface components {
             code: string;
             text: string;
         };
+        /** @enum {string} */
+        WhyEnum: "waiting" | "usual" | "person";
         /** @description One stretch of time; the end is not part of it. */
         Window: {
             /** Format: date-time */
@@ -4332,6 +4504,7 @@ export interface operations {
             query?: {
                 /** @description As found in `next` and `previous`. */
                 cursor?: string;
+                days?: number;
                 limit?: number;
                 search?: string;
             };
@@ -4369,11 +4542,181 @@ export interface operations {
             };
         };
     };
+    image: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path: {
+                image_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Image"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    image_nodes: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                days?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                image_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImagePlacePage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    image_waits: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                image_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageWaitPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    image_order: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImageOrderRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageOrdered"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     image_pushes: {
         parameters: {
             query?: {
                 /** @description As found in `next` and `previous`. */
                 cursor?: string;
+                image?: string;
                 limit?: number;
                 node?: number;
                 stage?: "wanted" | "running" | "done" | "failed" | "pruning" | "pruned";
@@ -4390,6 +4733,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ImagePushPage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    images_summary: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImagesSummary"];
                 };
             };
             /** @description Problem */

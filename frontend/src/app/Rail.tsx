@@ -16,6 +16,7 @@ const PLACES: readonly Place[] = [
   { to: "/jobs", name: "jobs" },
   { to: "/queues", name: "queues" },
   { to: "/nodes", name: "nodes" },
+  { to: "/images", name: "images", more: true },
   { to: "/policy", name: "policy", more: true },
   { to: "/what-if", name: "whatif", more: true, roles: ["admin", "operator"] },
   { to: "/health", name: "health", more: true },

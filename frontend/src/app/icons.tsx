@@ -1,7 +1,7 @@
 // The rail's icons and the mark.
 import type { ReactNode } from "react";
 
-export type IconName = "overview" | "map" | "jobs" | "queues" | "nodes" | "policy" | "whatif" | "health" | "accounts" | "status";
+export type IconName = "overview" | "map" | "jobs" | "queues" | "nodes" | "images" | "policy" | "whatif" | "health" | "accounts" | "status";
 
 const SHAPES: Record<IconName, ReactNode> = {
   overview: <path d="M2 15.5h16M4 12.5V8M8 12.5V4M12 12.5V6.5M16 12.5v-3" />,
@@ -9,6 +9,7 @@ const SHAPES: Record<IconName, ReactNode> = {
   jobs: <><path d="M3 4.5h9M3 10h14M3 15.5h6" /><path d="M15 2.5v4M12 13.5v4" /></>,
   queues: <><path d="M2 6h16v8H2z" /><path d="M2 10h7v4H2z" fill="currentColor" /><path d="M12.5 3.5v13" strokeWidth="2" /></>,
   nodes: <><path d="M2.5 3.5h15v5h-15zM2.5 11.5h15v5h-15z" /><path d="M5 6h1.500M5 14h1.500M9 6h6M9 14h6" /></>,
+  images: <><path d="M3 6.500 10 3l7 3.500v7L10 17l-7-3.500z" /><path d="m3 6.500 7 3.500 7-3.500M10 10v7" /></>,
   policy: <path d="M10 3v14M5 17h10M4 6l12-1.5M4 6l-2 5.5h4zM16 4.5 14 10h4z" />,
   whatif: <><path d="M2 10h5M7 10c3 0 3-5 6-5h5M7 10c3 0 3 5 6 5h5" /><path d="M15.500 3 18 5l-2.500 2M15.500 13l2.500 2-2.500 2" strokeDasharray="none" /></>,
   health: <path d="M2 11h4l2-6 3.5 11L14 11h4" />,

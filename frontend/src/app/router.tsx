@@ -3,6 +3,7 @@ import { createRootRouteWithContext, createRoute, createRouter, lazyRouteCompone
 import type { QueryClient } from "@tanstack/react-query";
 import { mapQuery } from "@/api/queries";
 import { isSignedOut, meQuery } from "@/api/session";
+import { readImageSearch } from "@/features/images/search";
 import { readJobSearch } from "@/features/jobs/search";
 import { readWhatIfSearch } from "@/features/whatif/edits";
 import { isLocal } from "@/features/signin/next";
@@ -62,6 +63,8 @@ const job = createRoute({ getParentRoute: parent, path: "/jobs/$id", params: byI
 const queues = createRoute({ getParentRoute: parent, path: "/queues", component: lazyRouteComponent(() => import("@/features/queues/QueuesPage"), "QueuesPage") });
 const nodes = createRoute({ getParentRoute: parent, path: "/nodes", validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/inventory/NodesPage"), "NodesPage") });
 const node = createRoute({ getParentRoute: parent, path: "/nodes/$id", params: byId, validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/nodes/NodePage"), "NodePage") });
+const images = createRoute({ getParentRoute: parent, path: "/images", validateSearch: readImageSearch, component: lazyRouteComponent(() => import("@/features/images/ImagesPage"), "ImagesPage") });
+const image = createRoute({ getParentRoute: parent, path: "/images/$id", params: byId, validateSearch: readImageSearch, component: lazyRouteComponent(() => import("@/features/images/ImagePage"), "ImagePage") });
 const policy = createRoute({ getParentRoute: parent, path: "/policy", component: lazyRouteComponent(() => import("@/features/policy/PolicyPage"), "PolicyPage") });
 const whatIf = createRoute({ getParentRoute: parent, path: "/what-if", validateSearch: readWhatIfSearch, component: lazyRouteComponent(() => import("@/features/whatif/WhatIfPage"), "WhatIfPage") });
 const health = createRoute({ getParentRoute: parent, path: "/health", component: lazyRouteComponent(() => import("@/features/health/HealthPage"), "HealthPage") });
@@ -72,7 +75,7 @@ const settings = createRoute({ getParentRoute: parent, path: "/settings", compon
 
 const tree = root.addChildren([
   signIn,
-  inside.addChildren([overview, map, jobs, submit, job, queues, nodes, node, policy, whatIf, health, accounts, tokens, status, settings]),
+  inside.addChildren([overview, map, jobs, submit, job, queues, nodes, node, images, image, policy, whatIf, health, accounts, tokens, status, settings]),
 ]);
 
 export const router = createRouter({ routeTree: tree, context: { queries }, defaultErrorComponent: PageError, defaultPreload: "intent", scrollRestoration: true });
