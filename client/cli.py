@@ -13,7 +13,7 @@ import typer
 
 from client import conditions as waits
 from client import config as configuration
-from client import images, operating, shares, watching
+from client import images, operating, shares, summary, watching
 from client import submission as spec_of
 from client.api import JSON, Client, as_documented
 from client.errors import ApiError, Exit, Misuse
@@ -104,6 +104,7 @@ def submit(
         bool, typer.Option("--wait", help="Stream the log, end with the job's exit code.")
     ] = False,
     timeout: Annotated[float | None, typer.Option(min=0, help="With --wait: seconds of watching.")] = None,
+    summary_file: summary.Summary = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     idempotency_key: Annotated[str | None, typer.Option(help="One key makes one job.")] = None,
 ) -> None:
@@ -114,37 +115,33 @@ def submit(
         shareable=shareable, splittable=splittable,
     )  # fmt: skip
     options = spec_of.given(
-        name=name,
-        queue=queue,
-        team=team,
-        command=command or None,
-        priority=priority,
-        max_retries=max_retries,
-        time_limit_s=time_limit,
-        env=spec_of.pairs("--env", env),
-        node_labels=spec_of.pairs("--node-label", node_label),
+        name=name, queue=queue, team=team, command=command or None, priority=priority,
+        max_retries=max_retries, time_limit_s=time_limit,
+        env=spec_of.pairs("--env", env), node_labels=spec_of.pairs("--node-label", node_label),
         **spec_of.container(image, mount, network),
         **waits.conditions(after, array, hold=hold, deferrable=deferrable),
-    )
+    )  # fmt: skip
     spec = spec_of.specification(file, options=options, resources=resources)
+    summary.check(summary_file, waits=wait)
     if dry_run:
         _show_dry_run(spec, as_json=as_json)
         return
-    raise typer.Exit(_submit(spec, key=idempotency_key, wait=wait, timeout_s=timeout, as_json=as_json))
+    job = _submit(spec, key=idempotency_key, as_json=as_json)
+    if wait:
+        raise typer.Exit(_follow(job, with_log=not as_json, timeout_s=timeout, summary_file=summary_file))
+    if not as_json:
+        sys.stdout.write(f"{job}\n")
 
 
-def _submit(spec: JSON, *, key: str | None, wait: bool, timeout_s: float | None, as_json: bool) -> int:
+def _submit(spec: JSON, *, key: str | None, as_json: bool) -> int:
+    """The number of the job."""
     with Client() as client:
         job = client.submit(spec, idempotency_key=key)
     if as_json:
         print_json(job)
     else:
         notice(say("submitted", job=job["id"], queue=job["queue"]))
-    if wait:
-        return _follow(job["id"], with_log=not as_json, timeout_s=timeout_s)
-    if not as_json:
-        sys.stdout.write(f"{job['id']}\n")
-    return 0
+    return int(job["id"])
 
 
 def _show_dry_run(spec: JSON, *, as_json: bool) -> None:
@@ -156,7 +153,7 @@ def _show_dry_run(spec: JSON, *, as_json: bool) -> None:
         show_trial(answer)
 
 
-def _follow(job: int, *, with_log: bool, timeout_s: float | None) -> int:
+def _follow(job: int, *, with_log: bool, timeout_s: float | None, summary_file: Path | None = None) -> int:
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     with Client(patience_s=FOLLOW_PATIENCE_S) as client:
         follower = Follower(client, job, notice, output=write_log if with_log else None, deadline=deadline)
@@ -165,10 +162,20 @@ def _follow(job: int, *, with_log: bool, timeout_s: float | None) -> int:
         except KeyboardInterrupt:
             notice(say("detached", job=job))
             return int(Exit.CANCELLED)
+        if summary_file:
+            _summarise(client, row or client.job(job), summary_file)
     if row is None:
         notice(say("timeout", job=job, seconds=timeout_s))
         return int(Exit.TIMEOUT)
     return exit_code_of(row)
+
+
+def _summarise(client: Client, row: JSON, file: Path) -> None:
+    """The exit code stays the job's, whatever becomes of the file."""
+    try:
+        summary.write(file, row, url=client.url)
+    except OSError as error:
+        notice(say("bad-file", path=file, detail=error.strerror))
 
 
 @app.command()
