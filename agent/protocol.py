@@ -344,7 +344,8 @@ class CheckpointWay(msgspec.Struct, frozen=True):
 
 class Assignment(msgspec.Struct, frozen=True):
     """One placement of the node's desired set. With an `image` it is a container's: `mounts` are SOURCE:TARGET[:ro],
-    `network` None = the node's own choice. Each new number in `checkpoint_asked` asks for one checkpoint.
+    `network` None = the node's own choice. Each new number in `checkpoint_asked` asks for one checkpoint. `replica` is
+    there for one of several that belong together.
     """
 
     placement: int
@@ -370,6 +371,7 @@ class Assignment(msgspec.Struct, frozen=True):
     checkpoint: CheckpointWay | None = None
     checkpoint_asked: int | None = None
     resume_from: str | None = None
+    replica: int | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):

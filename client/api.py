@@ -283,13 +283,15 @@ class Client:
         with _about("job", job):
             return self._body(self._send("GET", f"/api/v1/jobs/{job}/placements"), list)
 
-    def log(self, job: int, *, attempt: int, offset: int = 0, wait_s: int = 0) -> LogPart:
+    def log(self, job: int, *, attempt: int, replica: int = 0, offset: int = 0, wait_s: int = 0) -> LogPart:
         """The next part of a log; waits up to `wait_s` for new bytes."""
+        # Older servers know no replicas.
+        which = {"replica": replica} if replica else {}
         with _about("job", job):
             answer = self._send(
                 "GET",
                 f"/api/v1/jobs/{job}/logs",
-                params={"attempt": attempt, "offset": offset, "wait_s": wait_s},
+                params={"attempt": attempt, "offset": offset, "wait_s": wait_s, **which},
                 headers={"Accept": "text/plain"},
             )
         return LogPart(

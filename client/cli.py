@@ -84,6 +84,7 @@ def submit(
     device_compute_milli: spec_of.DeviceCompute = None,
     shareable: spec_of.Shareable = None,
     splittable: spec_of.Splittable = None,
+    replicas: spec_of.Replicas = None,
     priority: spec_of.Priority = None,
     max_retries: spec_of.MaxRetries = None,
     time_limit: spec_of.TimeLimit = None,
@@ -115,9 +116,9 @@ def submit(
         shareable=shareable, splittable=splittable,
     )  # fmt: skip
     options = spec_of.given(
-        name=name, queue=queue, team=team, command=command or None, priority=priority,
-        max_retries=max_retries, time_limit_s=time_limit,
-        env=spec_of.pairs("--env", env), node_labels=spec_of.pairs("--node-label", node_label),
+        name=name, queue=queue, team=team, command=command or None, replicas=replicas, priority=priority,
+        max_retries=max_retries, time_limit_s=time_limit, env=spec_of.pairs("--env", env),
+        node_labels=spec_of.pairs("--node-label", node_label),
         **spec_of.container(image, mount, network),
         **waits.conditions(after, array, hold=hold, deferrable=deferrable),
     )  # fmt: skip
@@ -153,10 +154,13 @@ def _show_dry_run(spec: JSON, *, as_json: bool) -> None:
         show_trial(answer)
 
 
-def _follow(job: int, *, with_log: bool, timeout_s: float | None, summary_file: Path | None = None) -> int:
+def _follow(
+    job: int, *, with_log: bool, timeout_s: float | None, summary_file: Path | None = None, replica: int = 0
+) -> int:
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     with Client(patience_s=FOLLOW_PATIENCE_S) as client:
-        follower = Follower(client, job, notice, output=write_log if with_log else None, deadline=deadline)
+        output = write_log if with_log else None
+        follower = Follower(client, job, notice, output=output, deadline=deadline, replica=replica)
         try:
             row = follower.run()
         except KeyboardInterrupt:
@@ -204,6 +208,7 @@ def jobs(
 def _job_row(row: JSON) -> list[object]:
     exit_text = outcome(row) if row["finished_at"] else ""
     node = row["node"]["name"] if row["node"] else ""
+    replicas = row.get("spec", {}).get("replicas", 1)
     return [
         row["id"],
         row["name"],
@@ -211,7 +216,7 @@ def _job_row(row: JSON) -> list[object]:
         row["queue"],
         row["team"],
         row["owner"],
-        node,
+        f"{node} ×{replicas}" if node and replicas > 1 else node,
         row["submitted_at"],
         exit_text,
     ]
@@ -223,14 +228,15 @@ def logs(
     job: int,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
     attempt: Annotated[int | None, typer.Option(min=1, help="One attempt only, as it stands now.")] = None,
+    replica: Annotated[int, typer.Option(min=0, help="Of a job with several replicas; the first is 0.")] = 0,
 ) -> None:
     """Print a job's log; with -f also what comes, and end with its exit code."""
     if follow and attempt is None:
-        raise typer.Exit(_follow(job, with_log=True, timeout_s=None))
+        raise typer.Exit(_follow(job, with_log=True, timeout_s=None, replica=replica))
     with Client() as client:
         number, offset = attempt or client.job(job)["attempt"], 0
         while True:
-            part = client.log(job, attempt=number, offset=offset)
+            part = client.log(job, attempt=number, replica=replica, offset=offset)
             write_log(part.data)
             if part.next_offset == offset:
                 return

@@ -108,7 +108,8 @@ def _waits_for_room(answer: JSON) -> bool:
 def show_trial(answer: JSON) -> None:
     """What a submission would lead to now."""
     if placement := answer["placement"]:
-        where, cpus = escape_controls(placement["node_name"]), span(placement["cpus"])
+        nodes = [node["name"] for node in placement.get("nodes", ())] or [placement["node_name"]]
+        where, cpus = escape_controls(", ".join(nodes)), span(placement["cpus"])
         print(say("would-start", node=where, cpus=cpus, devices=devices_of(placement["devices"])))
     else:
         refusal = answer["refusal"]

@@ -44,6 +44,7 @@ class Follower:
     notice: Callable[[str], None]
     output: Callable[[bytes], None] | None = None
     deadline: float | None = None
+    replica: int = 0
     _told: str = ""
     _attempt: int = 0
     _offset: int = field(default=0)
@@ -95,7 +96,13 @@ class Follower:
         # The agent tells the end before it has sent the last of the log.
         patience = time.monotonic() + LOG_END_S
         while True:
-            part = self.client.log(self.job, attempt=self._attempt, offset=self._offset, wait_s=wait_s)
+            part = self.client.log(
+                self.job,
+                attempt=self._attempt,
+                replica=self.replica,
+                offset=self._offset,
+                wait_s=wait_s,
+            )
             if part.data and self.output:
                 self.output(part.data)
             moved = part.next_offset > self._offset

@@ -26,6 +26,10 @@ DeviceMemory = Annotated[str | None, typer.Option(help="Device memory: MiB, or w
 DeviceCompute = Annotated[int | None, typer.Option(help="Share of each device, 1-1000.")]
 Shareable = Annotated[bool | None, typer.Option(help="May share its devices with other jobs.")]
 Splittable = Annotated[bool | None, typer.Option(help="May spread its device memory over several devices.")]
+Replicas = Annotated[
+    int | None,
+    typer.Option(help="So many processes with these resources each, started together or not at all."),
+]
 Priority = Annotated[int | None, typer.Option(help="Within the queue; higher first.")]
 MaxRetries = Annotated[int | None, typer.Option(help="New attempts after a failure.")]
 TimeLimit = Annotated[int | None, typer.Option(help="Seconds until the job is ended.")]

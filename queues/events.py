@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -80,6 +81,10 @@ TEXTS: Mapping[str, str | Promise] = {
     "late-answer": _("An answer of an earlier attempt arrived late and changed nothing."),
 }
 UNKNOWN_CODE = _("Ended by itself; its exit code is unknown.")
+REPLICA_FAILED = "replica-failed"
+OF_REPLICA = _("Replica %(replica)s: %(text)s")
+OF_REPLICA_ON = _("Replica %(replica)s on %(node_name)s: %(text)s")
+OTHERS = _("The other replicas are stopped.")
 AGAIN = _("It waits again as a new attempt.")
 FINAL = _("It is not tried again.")
 AFTER_FAULT = frozenset({*derive.MISHAPS, *derive.OWN_FAULTS})
@@ -87,13 +92,23 @@ AFTER_FAULT = frozenset({*derive.MISHAPS, *derive.OWN_FAULTS})
 
 def event_text(event: JobEvent) -> str:
     """What happened, and what follows where that is not plain from the status."""
-    template = str(TEXTS.get(event.code, event.code))
-    if event.code == "exit-code" and event.details.get("exit_code") is None:
-        template = str(UNKNOWN_CODE)
-    details = {"exit_code": None, "exit_signal": None, "message": "", **event.details}
-    text = template % details if "%(" in template else template
+    failed = event.code == REPLICA_FAILED
+    text = _what(event.details["exit_class"] if failed else event.code, event.details)
+    if failed:
+        text = f"{text} {OTHERS}"
+    if "replica" in event.details:
+        template = OF_REPLICA_ON if "node_name" in event.details else OF_REPLICA
+        text = str(template) % {**event.details, "text": text}
     if event.code not in AFTER_FAULT:
         return text
     if event.to_status == JobStatus.PENDING:
         return f"{text} {AGAIN}"
     return f"{text} {FINAL}" if event.code in derive.MISHAPS else text
+
+
+def _what(code: str, found: Mapping[str, Any]) -> str:
+    template = str(TEXTS.get(code, code))
+    if code == "exit-code" and found.get("exit_code") is None:
+        template = str(UNKNOWN_CODE)
+    details = {"exit_code": None, "exit_signal": None, "message": "", **found}
+    return template % details if "%(" in template else template

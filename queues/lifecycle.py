@@ -258,8 +258,11 @@ def remark(job: Job, code: str, details: Mapping[str, Any], *, actor: str = "") 
 
 
 def restate(job: Job, code: str, details: Mapping[str, Any]) -> None:
-    """How something of this attempt stands that lasts: one event, which always says the latest."""
-    told = JobEvent.objects.filter(job=job, attempt=job.attempt, code=code).order_by("pk").last()
+    """How something of this attempt, or of a `replica` of it, stands that lasts: one event, which says the latest."""
+    events = JobEvent.objects.filter(job=job, attempt=job.attempt, code=code)
+    if "replica" in details:
+        events = events.filter(details__replica=details["replica"])
+    told = events.order_by("pk").last()
     if told is None:
         remark(job, code, details)
     elif told.details != details:

@@ -33,6 +33,7 @@ def shape_key(
     """
     parts = (
         msgspec.to_builtins(spec.resources),
+        spec.replicas,
         spec.cpu_class.value,
         sorted(spec.node_labels.items()),
         sorted(spec.node_sets),

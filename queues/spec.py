@@ -24,6 +24,8 @@ MOST_BANDWIDTH_MIB_S = 16 * 1024 * 1024
 MOST_TIME_LIMIT_S = 366 * 24 * 3600
 PRIORITY_RANGE = (-1000, 1000)
 MOST_RETRIES = 10
+# All replicas are booked in one transaction.
+MOST_REPLICAS = 256
 LONGEST_NAME = 200
 LONGEST_ARGUMENT = 32 * 1024
 LONGEST_IMAGE = 300
@@ -146,13 +148,15 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     `retry_on` are the endings that are tried again (none: what the job itself did wrong), each after `back_off_s`
     doubled with every retry. `latest_start` and `latest_finish` are moments in UTC. A `deferrable` job
-    waits for the valley window, unless the cluster is idle or its latest start has come.
+    waits for the valley window, unless the cluster is idle or its latest start has come. All `replicas` start together
+    or none, each with `resources`.
     """
 
     name: str
     queue: str
     command: list[str]
     resources: Resources
+    replicas: int = 1
     team: str | None = None
     env: dict[str, str] = {}
     working_dir: str | None = None
@@ -213,6 +217,7 @@ def read_spec(raw: object, rules: SpecRules) -> JobSpec:
         queue=queue,
         command=command,
         resources=_resources(top, rules, queue),
+        replicas=_or(top.integer("replicas", low=1, high=MOST_REPLICAS), 1),
         team=top.text("team", longest=50),
         env=top.text_map(
             "env",

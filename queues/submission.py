@@ -117,6 +117,7 @@ def unsaved_job(accepted: Accepted, owner: User) -> Job:
         queue=accepted.queue,
         spec=encode_spec(spec),
         shape=shape_key(spec, queue=accepted.queue.pk, team=accepted.team.pk, owner=owner.pk),
+        replicas=spec.replicas,
         priority=spec.priority,
         status=JobStatus.PENDING,
         retries_left=spec.max_retries,

@@ -1,7 +1,7 @@
-"""Putting decisions into effect: one short transaction each, everything checked again; apply may refuse a
+"""Putting decisions into effect: one short transaction for each job, everything checked again; apply may refuse a
 decision, never improve one.
 
-Locks: lease (shared) -> job -> the node's desired-state row, under which alone slices and cores of that node
+Locks: lease (shared) -> job -> the nodes' desired-state rows, under which alone slices and cores of those nodes
 are booked.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import zip_longest
+from typing import Any
 
 import msgspec
 from django.db import IntegrityError, OperationalError, transaction
@@ -73,29 +75,39 @@ class Applying:
     policy: CyclePolicy
 
 
-def apply_placed(placed: Placed, context: Applying) -> StaleCode | None:
-    """Book and start one placement; the code when the rows refuse it. LeaseLost when this cycle is no
-    longer the only one.
+def apply_placed(placed: Placed, context: Applying, *beside: Placed) -> StaleCode | None:
+    """Book and start one job, of a gang all replicas or none: `beside` are those after the first. The code when the
+    rows refuse it. LeaseLost when this cycle is no longer the only one.
     """
-    code = _attempt(placed, context)
+    parts = (placed, *beside)
+    code = _attempt(parts, context)
     if code is not None:
-        Decision.objects.create(
-            job_id=placed.job,
-            attempt=placed.attempt,
-            cycle=context.cycle,
-            outcome=Outcome.STALE,
-            stale_code=code,
-            policy_number=context.policy.number,
-            sheet=encode_sheet(placed),
-        )
+        _note(parts, context, outcome=Outcome.STALE, stale_code=code)
     return code
 
 
-def _attempt(placed: Placed, context: Applying) -> StaleCode | None:
+def _note(
+    parts: Sequence[Placed], context: Applying, *, placements: Sequence[Placement] = (), **columns: Any
+) -> None:
+    Decision.objects.bulk_create(
+        Decision(
+            job_id=part.job,
+            attempt=part.attempt,
+            cycle=context.cycle,
+            placement=placement,
+            policy_number=context.policy.number,
+            sheet=encode_sheet(part),
+            **columns,
+        )
+        for part, placement in zip_longest(parts, placements)
+    )
+
+
+def _attempt(parts: Sequence[Placed], context: Applying) -> StaleCode | None:
     for _try in range(MOST_TRIES):
         try:
             with transaction.atomic():
-                _book(placed, context)
+                _book(parts, context)
             return None
         except StaleDecision as stale:
             return stale.code
@@ -108,51 +120,51 @@ def _attempt(placed: Placed, context: Applying) -> StaleCode | None:
     return StaleCode.CONFLICT
 
 
-def _book(placed: Placed, context: Applying) -> None:
+def _book(parts: Sequence[Placed], context: Applying) -> None:
     locks.fence_check(context.lease.name, context.lease.token)
-    job = _locked_job(placed)
-    stopped, revision = stops_of(queue=job.queue_id, node=placed.node)
-    if stopped:
-        raise StaleDecision(StaleCode.PAUSED)
-    if context.policy.revisions.get(job.queue_id, revision) != revision:
-        raise StaleDecision(StaleCode.CAPS_CHANGED)
-    bump_epoch([placed.node])
-    _check_node(placed, with_image=job.spec.get("image") is not None)
+    first = parts[0]
+    job = _locked_job(parts)
+    nodes = sorted({part.node for part in parts})
+    _check_stops(job, nodes, context.policy)
+    bump_epoch(nodes)
     # A share asked by compute alone has no memory of its own to pre-check; the engine gives it the part that
     # goes with it.
     prechecked = request_of_job(job).device_memory_mib is not None
-    _check_devices(placed, context.policy.engine if prechecked else None)
-    placement = _insert(placed)
-    if drop_holds(placed.job):
+    placements = []
+    for part in parts:
+        _check_node(part, with_image=job.spec.get("image") is not None)
+        _check_devices(part, context.policy.engine if prechecked else None)
+        placements.append(_insert(part))
+    if drop_holds(job.pk):
         # Elsewhere than where it was to start, its victims may stay: the next cycle tells them.
         after_commit(Topic.CYCLE_WAKE)
-    Decision.objects.create(
-        job=job,
-        attempt=placed.attempt,
-        cycle=context.cycle,
-        placement=placement,
-        outcome=Outcome.APPLIED,
-        policy_number=context.policy.number,
-        sheet=encode_sheet(placed),
-    )
+    _note(parts, context, placements=placements, outcome=Outcome.APPLIED)
     details = {
-        "placement": placement.pk,
-        "score_ppm": placed.chosen.score_ppm,
-        "candidates": placed.candidates,
+        "placement": placements[0].pk,
+        "score_ppm": first.chosen.score_ppm,
+        "candidates": first.candidates,
     }
-    started = lifecycle.follow(
-        job, Progress(Stage.STARTING, attempt=placed.attempt, node=placed.node, details=details)
-    )
-    if not started:
+    progress = Progress(Stage.STARTING, attempt=first.attempt, node=first.node, details=details)
+    if not lifecycle.follow(job, progress):
         raise StaleDecision(StaleCode.JOB_CHANGED)
 
 
-def _locked_job(placed: Placed) -> Job:
-    job = lifecycle.lock_jobs([placed.job]).get(placed.job)
+def _locked_job(parts: Sequence[Placed]) -> Job:
+    first = parts[0]
+    job = lifecycle.lock_jobs([first.job]).get(first.job)
     waits = job is not None and job.status == JobStatus.PENDING and job.intent == Intent.RUN
-    if job is None or not waits or job.attempt != placed.attempt:
+    if job is None or not waits or (job.attempt, job.replicas) != (first.attempt, len(parts)):
         raise StaleDecision(StaleCode.JOB_CHANGED)
     return job
+
+
+def _check_stops(job: Job, nodes: Sequence[int], policy: CyclePolicy) -> None:
+    for node in nodes:
+        stopped, revision = stops_of(queue=job.queue_id, node=node)
+        if stopped:
+            raise StaleDecision(StaleCode.PAUSED)
+        if policy.revisions.get(job.queue_id, revision) != revision:
+            raise StaleDecision(StaleCode.CAPS_CHANGED)
 
 
 def _check_node(placed: Placed, *, with_image: bool) -> None:
@@ -282,6 +294,7 @@ def _insert(placed: Placed) -> Placement:
     placement = Placement.objects.create(
         job_id=placed.job,
         attempt=placed.attempt,
+        replica=placed.replica,
         node_id=placed.node,
         fence=clock.to_ms(now),
         host_memory_mib=placed.host_memory_mib,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field, replace
+from itertools import groupby
 
 import structlog
 
@@ -26,6 +27,7 @@ from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Pla
 from scheduling.evacuation import move_off_failed_devices
 from scheduling.expected import expected_jobs
 from scheduling.fairshare import count_usage
+from scheduling.gangs import keep_together
 from scheduling.holdings import Holdings
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import Cycle
@@ -148,6 +150,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
     end_overdue()
     open_gates()
     defer_or_let_go(active_policy().valley_window)
+    keep_together()
     if cluster_is_paused():
         return
     declare_lost_nodes()
@@ -297,18 +300,22 @@ class _Batches:
 
     def _apply(self, found: Plan) -> None:
         tally, worker = self.tally, self.worker
-        for number, placed in enumerate(found.placed):
-            if number % RENEW_EVERY == 0:
+        jobs = groupby(found.placed, key=lambda placed: placed.job)
+        for done, (number, replicas) in enumerate(jobs):
+            parts = tuple(replicas)
+            # A large gang takes as long as many jobs.
+            if done % RENEW_EVERY == 0 or len(parts) > 1:
                 locks.renew(self.context.lease, ttl_s=LEASE_TTL_S)
-            code = apply_placed(placed, self.context)
+            code = apply_placed(parts[0], self.context, *parts[1:])
             if code is None:
                 tally.placed += 1
-                job = self.jobs[placed.job]
-                self.holdings.add(job, placed, worker.snapshot.state.info(placed.node))
-                self.waiting.discard(placed.job)
+                for part in parts:
+                    self.holdings.add(self.jobs[number], part, worker.snapshot.state.info(part.node))
+                self.waiting.discard(number)
             elif code is not StaleCode.JOB_CHANGED:
                 tally.stale += 1
-                worker.snapshot.reread(placed.node)
+                for node in {part.node for part in parts}:
+                    worker.snapshot.reread(node)
 
 
 def _next_batch(queue: Iterator[PendingJob], shapes: Mapping[int, str], tally: Tally) -> list[PendingJob]:

@@ -121,6 +121,7 @@ def _add_job(fields: Fields, known: Known) -> Edit | None:
         queue=known.queues[spec.queue],
         priority=spec.priority,
         request=request_of(spec),
+        replicas=spec.replicas,
         count=(count or 1) * each,
         team=0 if spec.team is None else known.teams[spec.team],
         owner=known.owner,

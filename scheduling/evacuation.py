@@ -26,6 +26,7 @@ from queues.derive import Ending
 from queues.models import FINAL_STATUSES, Job, JobEvent
 from scheduling.backends.agent import bump_epoch
 from scheduling.bookings import FAILED, locked_live
+from scheduling.gangs import FELL, keep_together
 from scheduling.losses import give_up_unstoppable
 from scheduling.memory_alerts import forget_gone
 from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
@@ -41,6 +42,7 @@ ENDINGS: Mapping[str, Ending] = {
     DRAINED: Ending.DRAINED,
     REQUEUED: Ending.REQUEUED,
     PREEMPTED: Ending.REQUEUED,
+    FELL: Ending.LOST_PROCESS,
 }
 MOVABLE = tuple(phase for phase in LIVE_PHASES if phase != Phase.STOPPING)
 MISSING = Q(device__health=DeviceHealth.MISSING)
@@ -59,6 +61,7 @@ def reconcile() -> int:
     """Bring placements in line with their devices and nodes; how many of them were told to stop."""
     lift_exclusions()
     stopped = move_off_failed_devices() + move_off_drained_nodes()
+    keep_together()
     patience_s = active_policy().health.lost_after_s
     give_up_unstoppable(ENDINGS, before=clock.now() - timedelta(seconds=patience_s))
     finish_drains(busy=Placement.objects.filter(phase__in=LIVE_PHASES).values("node_id"))

@@ -11,12 +11,12 @@ from django.db.models import Q
 from controlplane.base import clock
 from controlplane.base.tx import Topic, after_commit
 from inventory.models import Node, NodeState
-from queues import lifecycle
 from queues.derive import Ending, Stage
 from queues.lifecycle import Exit, Progress
 from queues.models import Job
 from scheduling.backends.agent import bump_epoch
 from scheduling.bookings import FAILED, failed_devices, locked_live, set_free
+from scheduling.gangs import follow_end
 from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
 
 NODE_LOST_TEXT = "The node stopped reporting."
@@ -78,7 +78,12 @@ def _give_up(placement: Placement, job: Job, exit_: Exit) -> None:
     failed = failed_devices(placement)
     reason = placement.stop_reason or exit_.ending.value
     Placement.objects.filter(pk=placement.pk).update(
-        phase=Phase.LOST, ended_at=clock.now(), stop_reason=reason
+        phase=Phase.LOST,
+        ended_at=clock.now(),
+        stop_reason=reason,
+        exit_message=exit_.message,
+        ending=exit_.ending.value,
+        failed_devices=list(failed),
     )
     set_free([placement.pk])
     progress = Progress(
@@ -89,4 +94,4 @@ def _give_up(placement: Placement, job: Job, exit_: Exit) -> None:
         failed_devices=failed,
         details={"placement": placement.pk},
     )
-    lifecycle.follow(job, progress)
+    follow_end(placement, job, progress)

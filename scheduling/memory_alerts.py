@@ -23,12 +23,12 @@ def code_of(pressure: Pressure) -> str:
     return (HOST if pressure.device is None else DEVICE)[pressure.kind]
 
 
-def open_codes(jobs: Iterable[int]) -> dict[int, set[str]]:
-    """What is open of these jobs; one query."""
+def open_codes(jobs: Iterable[int]) -> dict[int, dict[str, int | None]]:
+    """What is open of these jobs, by code the replica that it tells of; one query."""
     rows = _open().filter(subject_id__in=[str(job) for job in jobs])
-    found: dict[int, set[str]] = {}
-    for job, code in rows.values_list("subject_id", "code"):
-        found.setdefault(int(job), set()).add(code)
+    found: dict[int, dict[str, int | None]] = {}
+    for job, code, replica in rows.values_list("subject_id", "code", "details__replica"):
+        found.setdefault(int(job), {})[code] = replica
     return found
 
 

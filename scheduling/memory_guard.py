@@ -15,6 +15,7 @@ from controlplane.policy.active import active_policy
 from queues import lifecycle
 from queues.models import Job
 from queues.spec import decode_spec
+from scheduling.gangs import marks
 from scheduling.memory_alerts import NEAR_CODES, SUBJECT, code_of, open_codes
 from scheduling.models import Phase, Placement
 from scheduling.operations import suspend_job
@@ -29,16 +30,17 @@ def note_pressures(told: Sequence[tuple[Placement, Job, TaskState]]) -> None:
         return
     open_now = open_codes(job.pk for _placement, job, _task in told)
     for placement, job, task in told:
-        before = open_now.get(job.pk, set())
+        before = open_now.get(job.pk, {})
+        mine = {code for code, replica in before.items() if replica in (None, placement.replica)}
         now = {} if task.phase is TaskPhase.ENDED else _worst(task.pressures)
-        for code in sorted(before - now.keys()):
+        for code in sorted(mine - now.keys()):
             clear_alert(code, subject_type=SUBJECT, subject_id=job.pk)
-        for code in sorted(now.keys() - before):
+        for code in sorted(now.keys() - before.keys()):
             _raise(code, placement, job, now[code])
 
 
 def _raise(code: str, placement: Placement, job: Job, figures: dict[str, Any]) -> None:
-    details = {"name": job.name, "node": placement.node_id, **figures}
+    details = {"name": job.name, "node": placement.node_id, **figures, **marks(placement, job)}
     raise_alert(code, Severity.WARNING, subject_type=SUBJECT, subject_id=job.pk, details=details)
     lifecycle.remark(job, code, details)
     if code in NEAR_CODES and _suspends(job, placement):

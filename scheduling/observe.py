@@ -24,6 +24,7 @@ from queues.models import Job, JobEvent
 from scheduling.backends.agent import CHECKPOINT, asked_number, bump_epoch
 from scheduling.bookings import failed_devices, locked_live, set_free
 from scheduling.evacuation import ENDINGS as OUR_ENDINGS
+from scheduling.gangs import follow_end, follow_start, marks
 from scheduling.memory_guard import note_pressures
 from scheduling.models import LIVE_PHASES, Phase, Placement
 from scheduling.takeovers import refuse
@@ -84,7 +85,7 @@ def _observe(placement: Placement, job: Job, task: TaskState) -> bool:
     if task.checkpoint is not None:
         _note_checkpoint(placement, job, task.checkpoint)
     if task.pull is not None and placement.running_at is None:
-        _note_pull(job, task.pull)
+        _note_pull(placement, job, task.pull)
     if task.phase is TaskPhase.ENDED:
         if task.started_at_ms is not None:
             _reach(placement, job, task, Phase.RUNNING)
@@ -139,10 +140,17 @@ def _note_checkpoint(placement: Placement, job: Job, told: Checkpoint) -> None:
     path = without_control_characters(told.path)[:1000]
     if path:
         details = {"path": path, "made_at_ms": told.made_at_ms, "node": placement.node_id}
-        lifecycle.restate(job, CHECKPOINT, details)
+        lifecycle.restate(job, CHECKPOINT, details | marks(placement, job))
     if told.asked is None or told.asked != asked_number(placement):
         return
-    if (path and not told.problem) or lifecycle.is_final(job):
+    saved = bool(path and not told.problem)
+    if saved and job.replicas > 1:
+        # It leaves when all have theirs.
+        if placement.saved_at is None:
+            _write(placement, {"saved_at": clock.now()})
+            after_commit(Topic.CYCLE_WAKE)
+        return
+    if saved or lifecycle.is_final(job):
         _write(placement, {"phase": Phase.STOPPING, "stopping_at": clock.now()})
     else:
         _write(placement, {"phase": Phase.RUNNING, "stop_reason": "", "stopping_at": None})
@@ -153,9 +161,11 @@ def _note_checkpoint(placement: Placement, job: Job, told: Checkpoint) -> None:
         elif not lifecycle.go_on(job, CHECKPOINT_FAILED, details):
             lifecycle.remark(job, CHECKPOINT_FAILED, details)
     bump_epoch([placement.node_id])
+    if job.replicas > 1:
+        after_commit(Topic.CYCLE_WAKE)
 
 
-def _note_pull(job: Job, pull: Pull) -> None:
+def _note_pull(placement: Placement, job: Job, pull: Pull) -> None:
     """The fetching of an image is seen while it lasts and told when it is done."""
     details = {
         "image": without_control_characters(pull.image)[:300],
@@ -164,7 +174,7 @@ def _note_pull(job: Job, pull: Pull) -> None:
         "layers_done": _known(pull.layers_done),
         "progress": without_control_characters(pull.text)[:200],
     }
-    lifecycle.restate(job, PULLED if pull.done else PULLING, details)
+    lifecycle.restate(job, PULLED if pull.done else PULLING, details | marks(placement, job))
 
 
 def _pull_ms(pull: Pull | None, whole_ms: int) -> int:
@@ -187,7 +197,7 @@ def _follow_start(placement: Placement, job: Job, pull: Pull | None) -> None:
         start_ms=start_ms - pull_ms,
         details={"placement": placement.pk, "uid": placement.uid, "pid": placement.pid},
     )
-    lifecycle.follow(job, progress)
+    follow_start(placement, job, progress)
 
 
 def _end(placement: Placement, job: Job, task: TaskState) -> bool:
@@ -202,6 +212,8 @@ def _end(placement: Placement, job: Job, task: TaskState) -> bool:
         "exit_signal": exit_.signal,
         "exit_reason": task.reason.value if task.reason else "",
         "exit_message": exit_.message,
+        "ending": exit_.ending.value,
+        "failed_devices": list(failed),
         "log_total_bytes": max(0, task.log_bytes),
     }
     if placement.running_at is None:
@@ -222,7 +234,7 @@ def _end(placement: Placement, job: Job, task: TaskState) -> bool:
         failed_devices=failed,
         details={"placement": placement.pk},
     )
-    lifecycle.follow(job, progress)
+    follow_end(placement, job, progress)
     return True
 
 

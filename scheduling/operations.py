@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -16,10 +16,9 @@ from queues.models import Job
 from queues.spec import decode_spec
 from scheduling.backends.agent import bump_epoch
 from scheduling.evacuation import PREEMPTED, REQUEUED
-from scheduling.models import LIVE_PHASES, Phase, Placement
+from scheduling.models import LIVE_PHASES, STARTED_PHASES, Phase, Placement
 
 SUSPENDED = "suspended"
-STARTED = (Phase.ASSIGNED, Phase.PREPARING, Phase.RUNNING)
 _ANEW = _("This job can make no checkpoint. Say lose_work to stop it and begin anew later.")
 
 
@@ -43,7 +42,7 @@ def requeue_job(job_id: int, *, actor: str, lose_work: bool = False) -> bool:
     """
     with transaction.atomic():
         job, placements = _locked(job_id)
-        moving = [placement for placement in placements if placement.phase in STARTED]
+        moving = [placement for placement in placements if placement.phase in STARTED_PHASES]
         if not waiting.wants_to_run(job) or not moving:
             return False
         asks = _asks_for_checkpoint(job, moving, lose_work=lose_work)
@@ -67,14 +66,17 @@ def _asks_for_checkpoint(job: Job, placements: Iterable[Placement], *, lose_work
     return can and not lose_work
 
 
-def _stop(placements: Iterable[Placement], reason: str, *, asks: bool) -> None:
-    """What was asked for a checkpoint before answers that asking, whoever wanted it."""
+def _stop(placements: Sequence[Placement], reason: str, *, asks: bool) -> None:
+    """What was asked for a checkpoint before answers that asking, whoever wanted it. A gang that has not wholly started
+    has nothing to save.
+    """
     now = clock.now()
+    asks = asks and all(one.phase not in (Phase.ASSIGNED, Phase.PREPARING) for one in placements)
     nodes = set()
     for placement in placements:
         changes: dict[str, Any] = {"phase": Phase.STOPPING, "stopping_at": now}
         if asks and placement.phase == Phase.RUNNING:
-            changes["phase"] = Phase.CHECKPOINTING
+            changes |= {"phase": Phase.CHECKPOINTING, "saved_at": None}
         elif asks and placement.phase == Phase.CHECKPOINTING:
             changes = {}
         Placement.objects.filter(pk=placement.pk).update(stop_reason=reason, **changes)
@@ -100,7 +102,7 @@ def resume_job(job_id: int, *, actor: str) -> bool:
             asked.update(stop_reason=PREEMPTED)
             lifecycle.preempt(job, {"for_job": yields[0]})
         else:
-            asked.update(phase=Phase.RUNNING, stop_reason="", stopping_at=None)
+            asked.update(phase=Phase.RUNNING, stop_reason="", stopping_at=None, saved_at=None)
         bump_epoch({placement.node_id for placement in placements})
         return True
 

@@ -120,7 +120,7 @@ def _row(cycle: Cycle, call: Recording) -> models.Recording:
         cycle=cycle,
         nodes=len(call.nodes),
         jobs=len(call.jobs),
-        placed=len(made.placed),
+        placed=len({one.job for one in made.placed}),
         refused=len(made.refused),
         bytes=len(packed),
         document=packed,

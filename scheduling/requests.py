@@ -19,7 +19,17 @@ MOST_REMEMBERED_SHAPES = 20_000
 K = TypeVar("K", bound=Hashable)
 # What a job has that waits for a place and may have one now.
 OFFERED: Mapping[str, Any] = {"status": JobStatus.PENDING, "intent": Intent.RUN, "queue__pause": None}
-PENDING_COLUMNS = ("id", "attempt", "queue_id", "team_id", "owner_id", "priority", "submitted_at", "shape")
+PENDING_COLUMNS = (
+    "id",
+    "attempt",
+    "queue_id",
+    "team_id",
+    "owner_id",
+    "priority",
+    "submitted_at",
+    "replicas",
+    "shape",
+)
 
 
 def request_of(spec: JobSpec, avoidance: Avoidance = NOTHING_AVOIDED) -> Request:
@@ -114,7 +124,7 @@ def sized_requests(requests: Mapping[K, Request]) -> dict[K, Request]:
 
 
 def _pending(row: tuple, request: Request) -> PendingJob:
-    job, attempt, queue, team, owner, priority, submitted_at, _shape = row
+    job, attempt, queue, team, owner, priority, submitted_at, replicas, _shape = row
     return PendingJob(
         job=job,
         attempt=attempt,
@@ -124,4 +134,5 @@ def _pending(row: tuple, request: Request) -> PendingJob:
         priority=priority,
         submitted_at_ms=clock.to_ms(submitted_at),
         request=request,
+        replicas=replicas,
     )

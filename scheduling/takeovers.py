@@ -28,11 +28,9 @@ from scheduling.bookings import locked_live
 from scheduling.engine.types import WHOLE_MILLI, Plan, Preemption, PreemptionCause, Reservation
 from scheduling.evacuation import PREEMPTED
 from scheduling.kept import drop_holds, expire, keep
-from scheduling.models import LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
+from scheduling.models import LIVE_PHASES, STARTED_PHASES, CoreBooking, Hold, Phase, Placement, Slice
 from scheduling.running import is_spared
 
-# What runs or is about to; all else is on its way out already.
-STARTED = (Phase.ASSIGNED, Phase.PREPARING, Phase.RUNNING)
 LEAVING = (Phase.CHECKPOINTING, Phase.STOPPING)
 # Who was asked for the place of another and has not answered. People may have asked more of it since.
 ASKED = Placement.objects.filter(phase=Phase.CHECKPOINTING, stop_reason=PREEMPTED)
@@ -72,8 +70,10 @@ def begin(takeover: Takeover, lease: LeaseToken) -> bool:
         placements = list(rows.select_for_update(no_key=True).order_by("pk"))
         if not _still_holds(takeover, attempts, jobs, placements):
             return False
+        halfway = {placement.job_id for placement in placements if placement.phase != Phase.RUNNING}
         for placement in placements:
-            _ask(placement, jobs[placement.job_id], takeover.job)
+            asks = placement.job_id not in halfway and _can_save(jobs[placement.job_id])
+            _ask(placement, takeover.job, for_checkpoint=asks)
         for victim in takeover.victims:
             details = {"for_job": takeover.job, "cause": victim.cause.value, "node": victim.node}
             lifecycle.preempt(jobs[victim.job], details)
@@ -128,7 +128,7 @@ def _may_ask(placement: Placement, job: Job, cause: PreemptionCause, rules: Pree
     """Not what leaves already, is spared by now or has started since it was chosen as one that has not; nor work that
     would be lost where the policy keeps it.
     """
-    if placement.phase not in STARTED:
+    if placement.phase not in STARTED_PHASES:
         return False
     now, min_run = clock.now(), timedelta(seconds=rules.min_run_s)
     ran = None if placement.running_at is None else now - placement.running_at
@@ -144,11 +144,11 @@ def _can_save(job: Job) -> bool:
     return decode_spec(job.spec).checkpoint is not None
 
 
-def _ask(placement: Placement, job: Job, beneficiary: int) -> None:
-    """For a checkpoint where it runs and can make one; else it leaves at once."""
-    asks = placement.phase == Phase.RUNNING and _can_save(job)
+def _ask(placement: Placement, beneficiary: int, *, for_checkpoint: bool) -> None:
+    """For a checkpoint where all of its job runs and can make one; else it leaves at once."""
     Placement.objects.filter(pk=placement.pk).update(
-        phase=Phase.CHECKPOINTING if asks else Phase.STOPPING,
+        phase=Phase.CHECKPOINTING if for_checkpoint else Phase.STOPPING,
+        saved_at=None,
         stop_reason=PREEMPTED,
         stopping_at=clock.now(),
         yields_to=beneficiary,
@@ -212,6 +212,7 @@ def abandon(
             stop_reason="",
             stopping_at=None,
             yields_to=None,
+            saved_at=None,
             spared_until=spared_until,
         )
         told = {"for_job": beneficiary, **details}

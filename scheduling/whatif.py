@@ -61,6 +61,7 @@ class AddJobs:
     priority: int
     request: Request
     count: int = 1
+    replicas: int = 1
     team: int = 0
     owner: int = 0
     runs_ms: int | None = None
@@ -244,6 +245,7 @@ def _job(edit: AddJobs, job: int, now_ms: int) -> PendingJob:
         priority=edit.priority,
         submitted_at_ms=now_ms,
         request=edit.request,
+        replicas=edit.replicas,
         runs_ms=edit.runs_ms,
     )
 

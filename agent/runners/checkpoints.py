@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import marshal
 import os
+import re
 import shutil
 import signal
 import stat
@@ -27,6 +28,8 @@ from agent.task import Record, TaskKey
 logger = logging.getLogger("headrace.agent.checkpoints")
 COMPLETE = "complete"
 LOOK_S = 0.1
+# An attempt, of a gang with the replica.
+FOLDER = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?", re.ASCII)
 Act = Callable[[int], bool | None]
 
 
@@ -41,7 +44,9 @@ class Checkpoints:
 
     def folder(self, record: Record) -> Path:
         """Where this attempt's checkpoints lie."""
-        return self._root / str(record.assignment.job) / str(record.assignment.attempt)
+        wanted = record.assignment
+        name = str(wanted.attempt) if wanted.replica is None else f"{wanted.attempt}-{wanted.replica}"
+        return self._root / str(wanted.job) / name
 
     def prepare(self, record: Record) -> None:
         """Make the folder and let the job's user have what it resumes from; nothing of the job runs yet."""
@@ -79,7 +84,10 @@ class Checkpoints:
         wanted = record.assignment.resume_from
         if wanted is None or record.assignment.checkpoint is None:
             return None
-        folder = self.folder(record).parent / str(number(os.path.basename(wanted)))
+        name = os.path.basename(wanted)
+        if not FOLDER.fullmatch(name):
+            return None
+        folder = self.folder(record).parent / name
         return folder if folder.is_dir() and not folder.is_symlink() else None
 
     def ask(self, record: Record, asked: int, act: Act, changed: Callable[[TaskKey], None]) -> None:

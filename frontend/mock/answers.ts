@@ -59,7 +59,7 @@ function dryRun(spec: JobRequest): Answer {
     return { status: 400, body: { code: "invalid", status: 400, detail: "The request is not valid.", errors: [{ field: "resources.cores", code: "max", message: "must be at most 128" }] } };
   }
   if (spec.resources?.devices) return ok({ placement: null, refusal: WAITING, spec });
-  return ok({ placement: { node: 7, node_name: "tb-007", devices: [], cpus: [0, 1], terms: PLACED.decision?.terms, score_ppm: PLACED.decision?.score_ppm }, refusal: null, spec });
+  return ok({ placement: { node: 7, node_name: "tb-007", nodes: [{ id: 7, name: "tb-007" }], devices: [], cpus: [0, 1], terms: PLACED.decision?.terms, score_ppm: PLACED.decision?.score_ppm }, refusal: null, spec });
 }
 
 const DOCUMENT = "scheduler:\n  name: hybrid-scheduler\n  weights:\n    resource-fit: 0.35\n    affinity: 0.25\n    topology: 0.20\n    balance: 0.12\n    fragmentation-penalty: 0.08\n";

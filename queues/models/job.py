@@ -72,7 +72,8 @@ class Job(models.Model):
 
     `held_for` is the gate (queues.derive.Gate) that keeps a held job, `on_hold` the wish of a person that it be kept.
     `not_before` ends a back-off. A task of an array has its index, and a slot when it is its turn.
-    A deferrable job is `deferred` while it waits for the valley window, at most until `latest_start`.
+    A deferrable job is `deferred` while it waits for the valley window, at most until `latest_start`. A gang has
+    several `replicas`; each attempt of it has so many placements.
     """
 
     name = models.CharField(max_length=200)
@@ -81,6 +82,7 @@ class Job(models.Model):
     queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="jobs")
     spec = models.JSONField()
     shape = models.CharField(max_length=64)
+    replicas = models.PositiveIntegerField(default=1)
     priority = models.IntegerField(default=0)
     status = models.CharField(max_length=12, choices=JobStatus, default=JobStatus.PENDING)
     intent = models.CharField(max_length=10, choices=Intent, default=Intent.RUN)
@@ -157,6 +159,9 @@ class Job(models.Model):
                 name="job_deferrable",
             ),
             models.Index(fields=["not_before"], condition=Q(held_for="back-off"), name="job_backing_off"),
+            models.Index(
+                fields=["status"], condition=Q(replicas__gt=1, status__in=LIVE_STATUSES), name="job_live_gang"
+            ),
         ]
 
 

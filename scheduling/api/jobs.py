@@ -27,11 +27,10 @@ from queues.models import Job, JobStatus
 from queues.submission import Submission, accept, submit
 from scheduling.api.requests import JOB_REQUEST
 from scheduling.api.serializers import AttemptSerializer, DryRunSerializer, ExplainSerializer, JobSerializer
-from scheduling.selectors.bookings import job_placements
 from scheduling.selectors.dryrun import dry_run
 from scheduling.selectors.explanations import explain_job
 from scheduling.selectors.job_names import RECENT, named
-from scheduling.selectors.jobs import job_view, job_views, with_people
+from scheduling.selectors.jobs import job_placements, job_view, job_views, with_people
 
 
 def find_job(request: Request, job_id: int) -> Job:

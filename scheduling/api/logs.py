@@ -23,6 +23,7 @@ from rest_framework.views import APIView
 from controlplane.accounts.permissions import Action, permission_for
 from controlplane.base import clock
 from controlplane.base.problems import Fault, invalid
+from queues.spec import MOST_REPLICAS
 from scheduling.api.jobs import find_job
 from scheduling.api.serializers import LogSerializer
 from scheduling.logs import MOST_BYTES_PER_READ, LogPart, is_closed, read_log
@@ -34,6 +35,7 @@ MOST_WAIT_S = 20
 FIRST_POLL_S, LONGEST_POLL_S = 0.1, 0.5
 NUMBERS: Mapping[str, tuple[int, int]] = {
     "attempt": (1, 2**31 - 1),
+    "replica": (0, MOST_REPLICAS - 1),
     "offset": (0, 2**53),
     # One character has up to four bytes; with fewer a reader of text would not get on.
     "limit": (4, MOST_BYTES_PER_READ),
@@ -60,8 +62,8 @@ class PlainTextRenderer(BaseRenderer):
 
 
 class LogView(APIView):
-    """A part of the log of one attempt. With Accept: text/plain the raw bytes, and X-Next-Offset and
-    X-Complete beside them.
+    """A part of the log of one attempt, of a gang that of one replica (0 if not told). With Accept: text/plain the raw
+    bytes, and X-Next-Offset and X-Complete beside them.
     """
 
     permission_classes = [permission_for(Action.JOB_READ)]
@@ -79,9 +81,8 @@ class LogView(APIView):
         numbers = _numbers(request.query_params)
         job = find_job(request, job_id)
         attempt, offset = numbers.get("attempt", job.attempt), numbers.get("offset", 0)
-        placement = (
-            Placement.objects.filter(job=job, attempt=attempt).order_by("replica").values("pk").first()
-        )
+        one = Placement.objects.filter(job=job, attempt=attempt, replica=numbers.get("replica", 0))
+        placement = one.values("pk").first()
         part = _nothing(offset, final=job.finished_at is not None or attempt < job.attempt)
         if placement is not None:
             limit = numbers.get("limit", DEFAULT_LIMIT_BYTES)
@@ -145,19 +146,19 @@ async def logs(request: HttpRequest, job_id: int) -> HttpResponseBase:
 async def _wait(request: HttpRequest, job_id: int, *, deadline_s: float) -> bool:
     """Whether the log moved before the deadline; access was checked before and is again with the answer."""
     offset = int(request.GET.get("offset", "0"))
-    attempt = int(request.GET.get("attempt", "0"))
+    attempt, replica = int(request.GET.get("attempt", "0")), int(request.GET.get("replica", "0"))
     pause_s = FIRST_POLL_S
     while (left_s := deadline_s - clock.monotonic_s()) > 0:
         await asyncio.sleep(min(pause_s, left_s))
         pause_s = min(pause_s * 1.5, LONGEST_POLL_S)
-        if await sync_to_async(_has_news)(job_id, attempt, offset):
+        if await sync_to_async(_has_news)(job_id, attempt, replica, offset):
             return True
     return False
 
 
-def _has_news(job_id: int, attempt: int, offset: int) -> bool:
+def _has_news(job_id: int, attempt: int, replica: int, offset: int) -> bool:
     try:
-        rows = Placement.objects.filter(job_id=job_id).order_by("-attempt", "replica")
+        rows = Placement.objects.filter(job_id=job_id, replica=replica).order_by("-attempt")
         placement = (rows.filter(attempt=attempt) if attempt else rows).first()
         return placement is not None and (placement.log_bytes > offset or is_closed(placement))
     finally:

@@ -95,6 +95,7 @@ class JobSpecSerializer(serializers.Serializer):
     env = serializers.DictField(child=serializers.CharField())
     working_dir = serializers.CharField(allow_null=True)
     resources = ResourcesSerializer()
+    replicas = serializers.IntegerField()
     cpu_class = serializers.ChoiceField(choices=["auto", "compute", "data"])
     node_labels = serializers.DictField(child=serializers.CharField())
     node_sets = serializers.ListField(child=serializers.CharField())
@@ -157,12 +158,13 @@ class JobSerializer(serializers.Serializer):
 
 
 class AttemptSerializer(serializers.Serializer):
-    """One placement of a job."""
+    """One placement of a job, or of one replica of it; replicas begin at 0."""
 
     id = serializers.IntegerField()
     attempt = serializers.IntegerField()
     replica = serializers.IntegerField()
     node = NodeNameSerializer()
+    devices = DevicePartSerializer(many=True)
     phase = serializers.ChoiceField(choices=Phase.choices)
     cpus = serializers.ListField(child=serializers.IntegerField())
     loader_cpus = serializers.ListField(child=serializers.IntegerField())
@@ -360,8 +362,9 @@ class ExplainSerializer(serializers.Serializer):
 
 
 class DryPlacementSerializer(CandidateSerializer):
-    """Where a job would go now."""
+    """Where a job would go now, of several replicas the first; `nodes` are those of all."""
 
+    nodes = NodeNameSerializer(many=True)
     devices = DevicePartSerializer(many=True)
     cpus = serializers.ListField(child=serializers.IntegerField())
     loader_cpus = serializers.ListField(child=serializers.IntegerField())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 
 from django.db import connection, transaction
@@ -19,6 +19,8 @@ from scheduling.models import LIVE_PHASES, DesiredState, Phase, Placement, Slice
 
 GRACE_S = 10
 CHECKPOINT = "checkpoint"
+# Below those that systems give out by themselves.
+FIRST_PORT, PORTS = 20_000, 10_000
 
 # The row is made on first use; 1 is the epoch of a node that never had a placement.
 BUMP = """
@@ -129,21 +131,47 @@ def _built(node_id: int, epoch: int) -> tuple[int, list[Assignment]]:
         # overtaken on its way, would then be believed again.
         before, epoch = epoch, epoch_of(node_id)
         if before == epoch:
-            made = checkpoints(placements)
-            return epoch, [assignment_of(placement, made.get(placement.job_id)) for placement in placements]
+            made, peers = checkpoints(placements), peers_of(placements)
+            return epoch, [
+                assignment_of(
+                    one, resume_from=made.get((one.job_id, _rank(one))), peers=peers.get(one.job_id, ())
+                )
+                for one in placements
+            ]
 
 
-def checkpoints(placements: Sequence[Placement]) -> dict[int, str]:
-    """Where the last checkpoint of an earlier attempt lies, by job; one query, none for first attempts."""
+def _rank(placement: Placement) -> int | None:
+    """Which replica of its gang it is; None for a job of one."""
+    return placement.replica if placement.job.replicas > 1 else None
+
+
+def checkpoints(placements: Sequence[Placement]) -> dict[tuple[int, int | None], str]:
+    """Where the last checkpoint of an earlier attempt lies, by job and replica; one query, none for first attempts."""
     again = [placement.job_id for placement in placements if placement.attempt > 1]
     if not again:
         return {}
     events = JobEvent.objects.filter(job__in=again, code=CHECKPOINT, attempt__lt=F("job__attempt"))
-    return dict(events.order_by("job", "-pk").distinct("job").values_list("job", "details__path"))
+    found = events.order_by("pk").values_list("job_id", "details__replica", "details__path")
+    return {(job, replica): path for job, replica, path in found}
 
 
-def assignment_of(placement: Placement, resume_from: str | None = None) -> Assignment:
-    """What the agent is told about one placement."""
+def peers_of(placements: Sequence[Placement]) -> dict[int, list[str]]:
+    """Of gangs the nodes of all replicas, by rank; one query, none without gangs."""
+    attempts = {one.job_id: one.attempt for one in placements if one.job.replicas > 1}
+    if not attempts:
+        return {}
+    rows = Placement.objects.filter(job__in=attempts).order_by("job_id", "replica")
+    found: dict[int, list[str]] = {}
+    for job, attempt, name in rows.values_list("job_id", "attempt", "node__name"):
+        if attempts[job] == attempt:
+            found.setdefault(job, []).append(name)
+    return found
+
+
+def assignment_of(
+    placement: Placement, *, resume_from: str | None = None, peers: Sequence[str] = ()
+) -> Assignment:
+    """What the agent is told about one placement; of a gang's the `peers` are the nodes of all replicas by rank."""
     spec = decode_spec(placement.job.spec)
     return Assignment(
         placement=placement.pk,
@@ -153,7 +181,7 @@ def assignment_of(placement: Placement, resume_from: str | None = None) -> Assig
         want=wanted(placement, placement.job),
         name=spec.name,
         command=spec.command,
-        env={**spec.env, **_variables(placement.job)},
+        env={**spec.env, **_variables(placement.job), **_gang_variables(placement, peers)},
         cpus=placement.cpus,
         memory_mib=spec.resources.memory_mib,
         devices=_devices(sorted(placement.slices.all(), key=lambda part: part.device.index)),
@@ -169,6 +197,7 @@ def assignment_of(placement: Placement, resume_from: str | None = None) -> Assig
         checkpoint=_way(spec.checkpoint),
         checkpoint_asked=asked_number(placement),
         resume_from=resume_from,
+        replica=_rank(placement),
     )
 
 
@@ -181,6 +210,21 @@ def _variables(job: Job) -> dict[str, str]:
         "HEADRACE_ARRAY": str(array.pk),
         "HEADRACE_ARRAY_INDEX": str(job.array_index),
         "HEADRACE_ARRAY_TASKS": str(array.tasks),
+    }
+
+
+def _gang_variables(placement: Placement, peers: Sequence[str]) -> Mapping[str, str]:
+    """What a replica needs to find the others. The port is the same for all of an attempt, and another one for most
+    other jobs.
+    """
+    if placement.job.replicas == 1 or not peers:
+        return {}
+    port = FIRST_PORT + (placement.job_id * 31 + placement.attempt) % PORTS
+    return {
+        "HEADRACE_RANK": str(placement.replica),
+        "HEADRACE_WORLD_SIZE": str(placement.job.replicas),
+        "HEADRACE_PEERS": ",".join(peers),
+        "HEADRACE_RENDEZVOUS": f"{peers[0]}:{port}",
     }
 
 

@@ -7,7 +7,16 @@ from scheduling.models.desired import DesiredState
 from scheduling.models.imported import ImportedJob
 from scheduling.models.log import LogChunk
 from scheduling.models.pause import Pause
-from scheduling.models.placement import DEAD_PHASES, LIVE_PHASES, CoreBooking, Hold, Phase, Placement, Slice
+from scheduling.models.placement import (
+    DEAD_PHASES,
+    LIVE_PHASES,
+    STARTED_PHASES,
+    CoreBooking,
+    Hold,
+    Phase,
+    Placement,
+    Slice,
+)
 from scheduling.models.promise import Promise
 from scheduling.models.pulse import Pulse
 from scheduling.models.recording import ExpectedJobs, Recording, RecordingWish
@@ -16,6 +25,7 @@ from scheduling.models.usage import TeamUsage, UsageCount
 __all__ = [
     "DEAD_PHASES",
     "LIVE_PHASES",
+    "STARTED_PHASES",
     "CoreBooking",
     "Cycle",
     "Decision",

@@ -26,16 +26,20 @@ class Phase(models.TextChoices):
 
 DEAD_PHASES = (Phase.RELEASED, Phase.LOST)
 LIVE_PHASES = tuple(phase for phase in Phase if phase not in DEAD_PHASES)
+# What runs or is about to; what else lives is on its way out.
+STARTED_PHASES = (Phase.ASSIGNED, Phase.PREPARING, Phase.RUNNING)
 
 
 class Placement(models.Model):
-    """One attempt of one job on one node.
+    """One attempt of one job, or of one replica of it, on one node.
 
     `fence` is the time of assignment in Unix milliseconds: with the id it names one assignment for ever,
     also when a restored backup hands out the same id again; answers of the agent with another fence
     change nothing. `device_milli` and `cpus` say what it books, also when it ended. `borrowed` holds capacity beyond
     the cap of its queue. `yields_to` is the job that it was asked to leave for; until `spared_until` it is asked no
-    more. `log_bytes` is what is stored, `log_total_bytes` what the agent says the ended attempt wrote.
+    more. `log_bytes` is what is stored, `log_total_bytes` what the agent says the ended attempt wrote. Of a gang each
+    replica keeps how it ended (`ending` is a queues.derive.Ending) on what `failed_devices`, and when it made the
+    checkpoint that was asked for.
     """
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="placements")
@@ -65,6 +69,9 @@ class Placement(models.Model):
     exit_signal = models.IntegerField(null=True)
     exit_reason = models.CharField(max_length=20, blank=True)
     exit_message = models.CharField(max_length=1000, blank=True)
+    ending = models.CharField(max_length=15, blank=True, default="")
+    failed_devices = models.JSONField(default=list)
+    saved_at = models.DateTimeField(null=True)
     log_bytes = models.BigIntegerField(default=0)
     log_total_bytes = models.BigIntegerField(null=True)
     log_truncated = models.BooleanField(default=False)

@@ -10,28 +10,6 @@ from controlplane.accounts.scoping import sees_everything, visible_teams
 from queues.models import Job
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
-ATTEMPT_COLUMNS = (
-    "id",
-    "attempt",
-    "replica",
-    "phase",
-    "cpus",
-    "loader_cpus",
-    "host_memory_mib",
-    "uid",
-    "pid",
-    "adopted",
-    "assigned_at",
-    "preparing_at",
-    "running_at",
-    "stopping_at",
-    "ended_at",
-    "exit_code",
-    "exit_signal",
-    "log_bytes",
-    "log_truncated",
-)
-
 
 def _seen_teams(user: User) -> set[int] | None:
     """Teams whose jobs this caller may name; None for all."""
@@ -105,16 +83,3 @@ def _placement(placement: Placement, seen: set[int] | None) -> dict[str, Any]:
             for part in placement.slices.all()
         ],
     }
-
-
-def job_placements(job_id: int) -> list[dict[str, Any]]:
-    """All attempts of a job, first to last."""
-    placements = Placement.objects.filter(job_id=job_id).select_related("node").order_by("attempt", "replica")
-    return [_attempt(placement) for placement in placements]
-
-
-def _attempt(placement: Placement) -> dict[str, Any]:
-    node = {"id": placement.node_id, "name": placement.node.name}
-    plain = {name: getattr(placement, name) for name in ATTEMPT_COLUMNS}
-    words = {"exit_reason": placement.exit_reason or None, "exit_message": placement.exit_message or None}
-    return {**plain, "node": node, **words}

@@ -45,14 +45,14 @@ def dry_run(accepted: Accepted, user: User) -> dict[str, Any]:
         return _answer(spec, refusal={"sentence": stop.as_json()})
     tasks = _tasks(accepted, user, now_ms=live.now_ms)
     situation, found = _planned(live, tasks)
-    placed = next((one for one in found.placed if one.job == NO_JOB), None)
+    placed = [one for one in found.placed if one.job == NO_JOB]
     refusal = next((one for one in found.refused if one.job == NO_JOB), None)
     view = None if refusal is None else explain_refusal(live, refusal, tasks[0], spec, user)
     takeover = None if view is None else _takeover(live, situation, found)
     if view is not None and takeover is not None:
         view |= {"sentence": plain_sentence(TAKES_OVER).as_json(), **NO_START}
     return {
-        **_answer(spec, placement=None if placed is None else _placement(placed), refusal=view),
+        **_answer(spec, placement=_placement(placed) if placed else None, refusal=view),
         "takeover": takeover and _takeover_view(takeover, user),
         "array": _array(spec, tasks, found),
     }
@@ -75,7 +75,7 @@ def _tasks(accepted: Accepted, user: User, *, now_ms: int) -> list[PendingJob]:
     spec, team, queue = accepted.spec, accepted.team.pk, accepted.queue.pk
     first = PendingJob(
         job=NO_JOB, attempt=1, queue=queue, team=team, owner=user.pk, priority=spec.priority,
-        submitted_at_ms=now_ms, request=sized(request_of(spec)),
+        submitted_at_ms=now_ms, request=sized(request_of(spec)), replicas=spec.replicas,
         runs_ms=expected_run_ms((team, queue, spec.name), spec.time_limit_s),
     )  # fmt: skip
     at_once = 1 if spec.array is None else spec.array.under_way
@@ -118,6 +118,13 @@ def _array(spec: JobSpec, tasks: Sequence[PendingJob], found: Plan) -> dict[str,
     return {**counts, "sentence": plain_sentence(code, **counts).as_json()}
 
 
-def _placement(placed: Placed) -> dict[str, Any]:
-    names = node_names({placed.node, *(one.node for one in placed.runners_up)})
-    return {"node": placed.node, "node_name": names[placed.node], **placed_view(placed, names)}
+def _placement(replicas: Sequence[Placed]) -> dict[str, Any]:
+    """The first replica's place, and the nodes of all."""
+    first, nodes = replicas[0], list(dict.fromkeys(one.node for one in replicas))
+    names = node_names({*nodes, *(one.node for one in first.runners_up)})
+    return {
+        "node": first.node,
+        "node_name": names[first.node],
+        "nodes": [{"id": node, "name": names[node]} for node in nodes],
+        **placed_view(first, names),
+    }

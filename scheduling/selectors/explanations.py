@@ -250,7 +250,8 @@ def _pictured(info: NodeInfo) -> list[dict[str, Any]]:
 
 def _explain_decision(job: Job) -> dict[str, Any]:
     decisions = Decision.objects.filter(job=job, outcome=Outcome.APPLIED).select_related("placement__node")
-    decision = decisions.order_by("-id").first()
+    # The first replica speaks for a gang.
+    decision = decisions.order_by("-attempt", "placement__replica", "-id").first()
     if decision is None:
         return {}
     placed = decode_placed(decision.sheet)

@@ -21,6 +21,28 @@ from scheduling.selectors.pauses import paused_queues
 from scheduling.sheets import decode_refusal
 from scheduling.wording import Sentence, plain_sentence, reason_sentence
 
+ATTEMPT_COLUMNS = (
+    "id",
+    "attempt",
+    "replica",
+    "phase",
+    "cpus",
+    "loader_cpus",
+    "host_memory_mib",
+    "uid",
+    "pid",
+    "adopted",
+    "assigned_at",
+    "preparing_at",
+    "running_at",
+    "stopping_at",
+    "ended_at",
+    "exit_code",
+    "exit_signal",
+    "log_bytes",
+    "log_truncated",
+)
+
 
 @dataclass(frozen=True)
 class _Context:
@@ -52,9 +74,10 @@ def job_view(job: Job) -> dict[str, Any]:
 
 
 def _load(jobs: Sequence[Job]) -> _Context:
-    present = Placement.objects.filter(job__in=jobs).select_related("node").order_by("job_id", "-attempt")
+    present = Placement.objects.filter(job__in=jobs).select_related("node").order_by("job_id", "-replica")
+    # The first replica speaks for a gang.
     placements = {(p.job_id, p.attempt): p for p in present}
-    slices = _slices([placements[key] for job in jobs if (key := (job.pk, job.attempt)) in placements])
+    slices = booked_slices([placements[key] for job in jobs if (key := (job.pk, job.attempt)) in placements])
     wanted = {part["device"] for parts in slices.values() for part in parts}
     devices = Device.objects.in_bulk(wanted) if wanted else {}
     waiting = [job.shape for job in jobs if job.status == JobStatus.PENDING]
@@ -73,8 +96,8 @@ def _load(jobs: Sequence[Job]) -> _Context:
     )
 
 
-def _slices(placements: Sequence[Placement]) -> dict[int, list[dict[str, Any]]]:
-    """What was booked, from the score sheets: the booking rows of ended placements are gone."""
+def booked_slices(placements: Sequence[Placement]) -> dict[int, list[dict[str, Any]]]:
+    """What was booked by placement, from the score sheets: the booking rows of ended placements are gone."""
     rows = Decision.objects.filter(placement__in=placements, outcome=Outcome.APPLIED)
     return dict(rows.values_list("placement_id", "sheet__slices")) if placements else {}
 
@@ -133,12 +156,12 @@ def _waits(job: Job, placement: Placement | None, now_ms: int) -> dict[str, int 
 
 
 def _devices(placement: Placement, context: _Context) -> list[dict[str, Any]]:
-    parts = context.slices.get(placement.pk, [])
-    found = [
-        device_part(part, context.devices[part["device"]])
-        for part in parts
-        if part["device"] in context.devices
-    ]
+    return device_parts(context.slices.get(placement.pk, []), context.devices)
+
+
+def device_parts(parts: Sequence[Mapping[str, Any]], devices: Mapping[int, Device]) -> list[dict[str, Any]]:
+    """Booked shares with the devices they are of, as far as those are still known."""
+    found = [device_part(part, devices[part["device"]]) for part in parts if part["device"] in devices]
     return sorted(found, key=lambda part: part["index"])
 
 
@@ -170,3 +193,19 @@ def _why_pending(job: Job, context: _Context) -> Sentence:
     if reason is None:
         return plain_sentence("not-looked-at")
     return reason_sentence(decode_refusal(reason.refusal), request_of(decode_spec(job.spec)), context.names)
+
+
+def job_placements(job_id: int) -> list[dict[str, Any]]:
+    """All attempts of a job, first to last."""
+    rows = Placement.objects.filter(job_id=job_id).select_related("node").order_by("attempt", "replica")
+    placements = list(rows)
+    slices = booked_slices(placements)
+    devices = Device.objects.in_bulk({part["device"] for parts in slices.values() for part in parts})
+    return [_attempt(one, device_parts(slices.get(one.pk, ()), devices)) for one in placements]
+
+
+def _attempt(placement: Placement, devices: list[dict[str, Any]]) -> dict[str, Any]:
+    node = {"id": placement.node_id, "name": placement.node.name}
+    plain = {name: getattr(placement, name) for name in ATTEMPT_COLUMNS}
+    words = {"exit_reason": placement.exit_reason or None, "exit_message": placement.exit_message or None}
+    return {**plain, "node": node, "devices": devices, **words}

@@ -177,7 +177,7 @@ def _make(situation: Situation, start: _Start, *, more: int, held: Mapping[int, 
 def _outcome(made: _Made, stopped: Mapping[int, Stop]) -> dict[str, Any]:
     queues = {queue.queue: queue.name for queue in made.situation.policy.queues}
     by_job = {job.job: queues.get(job.queue, "") for job in made.situation.jobs}
-    placed = Counter(by_job[one.job] for one in made.plan.placed)
+    placed = Counter(by_job[job] for job in dict.fromkeys(one.job for one in made.plan.placed))
     refused = Counter(by_job[one.job] for one in made.plan.refused)
     reasons: Counter[Why] = Counter(
         TAKES_OVER if one.job in made.takeovers else one.code for one in made.plan.refused
@@ -185,7 +185,7 @@ def _outcome(made: _Made, stopped: Mapping[int, Stop]) -> dict[str, Any]:
     reasons.update({stop: made.held[queue] for queue, stop in stopped.items() if made.held.get(queue)})
     return {
         "considered": made.plan.considered,
-        "placed": len(made.plan.placed),
+        "placed": placed.total(),
         "refused": len(made.plan.refused),
         "held": sum(made.held.values()),
         "exhausted": made.plan.considered >= made.waiting,
@@ -268,7 +268,8 @@ def _noted(edits: Sequence[Edit]) -> list[Sentence]:
 
 def _by_job(made: _Made, stopped: Mapping[int, Stop]) -> dict[int, Fate]:
     found: dict[int, Fate] = {j.job: stopped[j.queue] for j in made.situation.jobs if j.queue in stopped}
-    found |= {one.job: one for one in made.plan.placed}
+    # Of a gang the first replica speaks for all.
+    found |= {one.job: one for one in reversed(made.plan.placed)}
     found |= {one.job: one for one in made.plan.refused}
     return found | made.takeovers
 

@@ -8,7 +8,8 @@ import pytest
 
 from agent.protocol import Assignment, CheckpointWay, TaskPhase, TaskState, Want
 from agent.reconcile import Ask, Stage, Start, Task, reconcile
-from agent.task import key_of
+from agent.runners.checkpoints import Checkpoints
+from agent.task import Record, key_of
 from tests.agent.conftest import AgentProcess
 from tests.agent.server import ControlPlane, assignment
 from tests.waiting import eventually
@@ -126,3 +127,25 @@ def test_an_agent_killed_while_it_asks_asks_again(server: ControlPlane, agent: A
     eventually(lambda: (s := server.task(1)) and s.adopted)
     gate.touch()
     eventually(lambda: (s := server.task(1)) and s.checkpoint and s.checkpoint.asked == 1)
+
+
+def test_replicas_of_one_attempt_share_no_folder(tmp_path: Path) -> None:
+    """Also where the checkpoints of all nodes lie in one place; nothing but such a folder is gone on from."""
+    checkpoints = Checkpoints(tmp_path, journal_folder=lambda key: tmp_path / str(key.placement))
+
+    def record(**changes: Any) -> Record:
+        return Record(counting(**changes), boot_id="b", created_at_ms=0)
+
+    names = [checkpoints.folder(record(replica=replica)).name for replica in (None, 0, 1)]
+    assert names == ["1", "1-0", "1-1"]
+    for name in names:
+        (tmp_path / str(counting().job) / name).mkdir(parents=True)
+    for wanted, found in (
+        ("/x/1-1", "1-1"),
+        ("/x/1", "1"),
+        ("/x/..", None),
+        ("/x/1-", None),
+        ("/x/2-1", None),
+    ):
+        folder = checkpoints.resume_folder(record(attempt=2, replica=1, resume_from=wanted))
+        assert (folder and folder.name) == found

@@ -29,6 +29,7 @@ FACTS = (
             "scheduling/evacuation.py",
             "scheduling/operations.py",
             "scheduling/takeovers.py",
+            "scheduling/gangs.py",
         ),
     ),
     Fact("Device", "health", ("inventory/device_health.py",)),

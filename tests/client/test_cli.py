@@ -107,6 +107,16 @@ def test_submit_wait_passes_the_log_on_unchanged_and_ends_with_the_jobs_code():
     assert server.asked[0].body["command"] == ["work"]
 
 
+def test_replicas_are_asked_for_and_their_logs_read_apart():
+    with scripted(serving(job())) as server:
+        assert headrace("submit", "--replicas", "3", "--", "work", url=server.url).returncode == 0
+        assert headrace("logs", "5", "--attempt", "1", "--replica", "2", url=server.url).returncode == 0
+        assert headrace("logs", "5", "--attempt", "1", url=server.url).returncode == 0
+    submitted, second, first = server.asked[0], server.asked[1], server.asked[-1]
+    assert submitted.body["replicas"] == 3
+    assert second.query["replica"] == ["2"] and "replica" not in first.query
+
+
 def test_wait_gives_up_after_its_timeout_and_leaves_the_job_alone():
     with scripted(lambda _: Answer(200, job(status="running"))) as server:
         ended = headrace("wait", "5", "--timeout", "0.2", url=server.url)

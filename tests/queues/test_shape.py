@@ -39,6 +39,7 @@ IRRELEVANT = {
     "team": "vision",  # by its id, see below
 }
 RELEVANT = {
+    "replicas": 2,
     "cpu_class": CpuClass.DATA,
     "node_labels": {"zone": "a"},
     "node_sets": ["a"],

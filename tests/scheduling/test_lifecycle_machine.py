@@ -66,9 +66,9 @@ class Histories(RuleBasedStateMachine):
         if hasattr(self, "savepoint"):
             transaction.savepoint_rollback(self.savepoint)
 
-    @rule(resources=RESOURCES, retries=st.integers(0, 2))
-    def submit(self, resources, retries):
-        make.make_job(self.user, resources=resources, max_retries=retries)
+    @rule(resources=RESOURCES, retries=st.integers(0, 2), replicas=st.sampled_from([1, 1, 2]))
+    def submit(self, resources, retries, replicas):
+        make.make_job(self.user, resources=resources, max_retries=retries, replicas=replicas)
 
     @rule()
     def schedule(self):
@@ -135,13 +135,15 @@ class Histories(RuleBasedStateMachine):
     @invariant()
     def status_follows_placements(self):
         for job in Job.objects.all():
-            present = Placement.objects.filter(job=job, attempt=job.attempt).first()
+            present = list(Placement.objects.filter(job=job, attempt=job.attempt))
             live = Placement.objects.filter(job=job, phase__in=LIVE_PHASES)
+            # All of a gang are placed, or none.
+            assert len(present) in (0, job.replicas)
             if job.status == JobStatus.PENDING:
-                assert present is None and not live.exists()
+                assert not present and not live.exists()
             if job.status in (JobStatus.STARTING, JobStatus.RUNNING):
-                assert present is not None and present.phase in LIVE_PHASES
-                assert (job.status == JobStatus.RUNNING) == (present.running_at is not None)
+                assert any(one.phase in LIVE_PHASES for one in present)
+                assert (job.status == JobStatus.RUNNING) == all(one.running_at for one in present)
 
     @invariant()
     def the_end_is_the_end(self):

@@ -33,15 +33,17 @@ export function logReducer(state: LogState, event: LogEvent): LogState {
   };
 }
 
-async function readPiece(id: number, attempt: number, offset: number, signal: AbortSignal): Promise<LogPiece> {
-  const query = { attempt, offset, limit: PIECE_BYTES, wait_s: WAIT_S };
+interface Which { attempt: number; replica: number }
+
+async function readPiece(id: number, which: Which, offset: number, signal: AbortSignal): Promise<LogPiece> {
+  const query = { ...which, offset, limit: PIECE_BYTES, wait_s: WAIT_S };
   // The same address speaks plain text too; this client asks for JSON.
   return (await body(api.GET("/api/v1/jobs/{job_id}/logs", { signal, params: { path: { job_id: id }, query } }))) as LogPiece;
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-export function useJobLog(id: number, attempt: number, enabled: boolean): LogState {
+export function useJobLog(id: number, { attempt, replica }: Which, enabled: boolean): LogState {
   const [state, dispatch] = useReducer(logReducer, EMPTY_LOG);
   useEffect(() => {
     if (!enabled) return undefined;
@@ -51,7 +53,7 @@ export function useJobLog(id: number, attempt: number, enabled: boolean): LogSta
       for (let offset = 0; !stop.signal.aborted; ) {
         const asked = Date.now();
         try {
-          const piece = await readPiece(id, attempt, offset, stop.signal);
+          const piece = await readPiece(id, { attempt, replica }, offset, stop.signal);
           if (stop.signal.aborted) return;
           dispatch({ kind: "piece", piece });
           if (piece.complete && piece.next_offset === offset) return;
@@ -69,6 +71,6 @@ export function useJobLog(id: number, attempt: number, enabled: boolean): LogSta
     };
     void follow();
     return () => stop.abort();
-  }, [id, attempt, enabled]);
+  }, [id, attempt, replica, enabled]);
   return state;
 }

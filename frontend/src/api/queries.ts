@@ -49,6 +49,12 @@ export const jobQuery = (id: number) =>
     queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{job_id}", { signal, params: { path: { job_id: id } } })),
   });
 
+export const jobPlacementsQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.job(id, "placements"),
+    queryFn: ({ signal }) => body(api.GET("/api/v1/jobs/{job_id}/placements", { signal, params: { path: { job_id: id } } })),
+  });
+
 export const jobEventsQuery = (id: number) =>
   queryOptions({
     queryKey: keys.job(id, "events"),

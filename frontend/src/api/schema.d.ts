@@ -626,8 +626,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * @description A part of the log of one attempt. With Accept: text/plain the raw bytes, and X-Next-Offset and
-         *     X-Complete beside them.
+         * @description A part of the log of one attempt, of a gang that of one replica (0 if not told). With Accept: text/plain the raw
+         *     bytes, and X-Next-Offset and X-Complete beside them.
          */
         get: operations["job_logs"];
         put?: never;
@@ -1710,12 +1710,13 @@ export interface components {
             index: number;
             tasks: number;
         };
-        /** @description One placement of a job. */
+        /** @description One placement of a job, or of one replica of it; replicas begin at 0. */
         Attempt: {
             id: number;
             attempt: number;
             replica: number;
             node: components["schemas"]["NodeName"];
+            devices: components["schemas"]["DevicePart"][];
             phase: components["schemas"]["PhaseEnum"];
             cpus: number[];
             loader_cpus: number[];
@@ -2118,12 +2119,13 @@ export interface components {
             starting: number;
             sentence: components["schemas"]["Sentence"];
         };
-        /** @description Where a job would go now. */
+        /** @description Where a job would go now, of several replicas the first; `nodes` are those of all. */
         DryPlacement: {
             node: number;
             node_name: string;
             score_ppm: number | null;
             terms: components["schemas"]["Term"][];
+            nodes: components["schemas"]["NodeName"][];
             devices: components["schemas"]["DevicePart"][];
             cpus: number[];
             loader_cpus: number[];
@@ -2506,6 +2508,7 @@ export interface components {
             };
             working_dir: string | null;
             resources: components["schemas"]["Resources"];
+            replicas: number;
             cpu_class: components["schemas"]["CpuClassEnum"];
             node_labels: {
                 [key: string]: string;
@@ -5170,6 +5173,7 @@ export interface operations {
                 attempt?: number;
                 limit?: number;
                 offset?: number;
+                replica?: number;
                 wait_s?: number;
             };
             header?: never;
@@ -5536,6 +5540,8 @@ export interface operations {
                     } & {
                         [key: string]: unknown;
                     };
+                    /** @description So many processes with these resources each; all of them start together, or none. */
+                    replicas?: number;
                     /** @enum {string} */
                     cpu_class?: "auto" | "compute" | "data";
                     node_labels?: {
@@ -8221,6 +8227,8 @@ export interface operations {
                             } & {
                                 [key: string]: unknown;
                             };
+                            /** @description So many processes with these resources each; all of them start together, or none. */
+                            replicas?: number;
                             /** @enum {string} */
                             cpu_class?: "auto" | "compute" | "data";
                             node_labels?: {

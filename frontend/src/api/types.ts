@@ -52,6 +52,8 @@ export type SshKey = Schemas["SshKey"];
 export type Reason = Schemas["Sentence"];
 export type Job = Schemas["Job"];
 export type JobDevice = Schemas["DevicePart"];
+/** One placement of a job, or of one of its replicas. */
+export type Attempt = Schemas["Attempt"];
 export type JobEvent = Schemas["Event"];
 export type Term = Schemas["Term"];
 export type Candidate = Schemas["Candidate"];

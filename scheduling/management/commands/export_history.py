@@ -148,6 +148,7 @@ def _history(jobs: Sequence[Job], until: datetime) -> Iterator[HistoryJob]:
             request=requests[job.pk],
             duration_ms=None if run is None else _ms_between(run[0], run[1] or until),
             waited_ms=None if job.started_at is None else _ms_between(job.submitted_at, job.started_at),
+            replicas=job.replicas,
             deferrable=job.deferrable,
             latest_start_ms=None if job.latest_start is None else clock.to_ms(job.latest_start),
         )

@@ -26,5 +26,6 @@ export function asksLine(spec: JobRequest, t: Translate): string {
   parts.push(t("job.asksCores", { count: cores }));
   const hostSize = size(host);
   if (hostSize) parts.push(t("job.asksMemory", { size: hostSize }));
-  return parts.join(t("job.comma"));
+  const each = parts.join(t("job.comma"));
+  return (spec.replicas ?? 1) > 1 ? t("job.asksReplicas", { count: spec.replicas, each }) : each;
 }

@@ -22,6 +22,7 @@ import { isFinal, isWaiting, span } from "./facts";
 import { LogPanel } from "./LogPanel";
 import { Outcome } from "./Outcome";
 import { DecisionPanel, WherePanel } from "./Placed";
+import { ReplicasPanel } from "./Replicas";
 import { Timeline } from "./Timeline";
 import { WaitSplit } from "./WaitSplit";
 import { Waiting } from "./Waiting";
@@ -148,7 +149,8 @@ function PlacedBody({ job }: { job: Job }) {
           {explain.data?.decision ? <DecisionPanel decision={explain.data.decision} cycle={explain.data.cycle} /> : explain.isPending ? <Loading what={t("job.readingWhy")} /> : null}
         </div>
         <div className="stack">
-          {job.node ? <WherePanel job={job} explain={explain.data} /> : null}
+          {job.node && job.spec.replicas === 1 ? <WherePanel job={job} explain={explain.data} /> : null}
+          {job.node && job.spec.replicas > 1 ? <ReplicasPanel job={job} /> : null}
           <Panel title={t("job.waited")}><WaitSplit job={job} /></Panel>
           <Timeline id={job.id} />
           <CommandPanel job={job} />

@@ -13,9 +13,10 @@ const AT_END_PX = 24;
 export function LogPanel({ job }: { job: Job }) {
   const { t } = useTranslation();
   const [attempt, setAttempt] = useState<number | null>(null);
+  const [replica, setReplica] = useState(0);
   const shown = attempt ?? job.attempt;
   const begun = job.started_at !== null || job.attempt > 1 || job.status === "starting";
-  const log = useJobLog(job.id, shown, begun);
+  const log = useJobLog(job.id, { attempt: shown, replica }, begun);
   const [follow, setFollow] = useState(true);
   const box = useRef<HTMLPreElement>(null);
 
@@ -31,7 +32,8 @@ export function LogPanel({ job }: { job: Job }) {
     <span className="row" style={{ gap: 14 }}>
       {log.text ? <span>{t("job.logSize", { bytes: count(log.offset) })}</span> : null}
       <span>{log.complete ? t("job.logComplete") : begun ? t("job.logLive") : ""}</span>
-      {job.attempt > 1 ? <Attempts last={job.attempt} shown={shown} onChoose={(chosen) => { setAttempt(chosen); setFollow(true); }} /> : null}
+      {job.spec.replicas > 1 ? <Numbers first={0} last={job.spec.replicas - 1} what="replica" shown={replica} onChoose={(chosen) => { setReplica(chosen); setFollow(true); }} /> : null}
+      {job.attempt > 1 ? <Numbers first={1} last={job.attempt} what="attempt" shown={shown} onChoose={(chosen) => { setAttempt(chosen); setFollow(true); }} /> : null}
       <label className="row" style={{ gap: 5 }}>
         <input type="checkbox" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> {t("job.follow")}
       </label>
@@ -39,7 +41,7 @@ export function LogPanel({ job }: { job: Job }) {
   );
   return (
     <Panel title={t("job.log")} meta={meta}>
-      {log.dropped ? <p className="sm mut">{t("job.logDropped", { command: `headrace logs ${job.id}` })}</p> : null}
+      {log.dropped ? <p className="sm mut">{t("job.logDropped", { command: `headrace logs ${job.id}${replica > 0 ? ` --replica ${replica}` : ""}` })}</p> : null}
       {log.truncated ? <p className="sm sig">{t("job.logTruncated")}</p> : null}
       {log.text ? (
         <pre ref={box} className="code log" tabIndex={0} aria-label={t("job.log")} onScroll={onScroll}>{log.text}</pre>
@@ -53,11 +55,13 @@ export function LogPanel({ job }: { job: Job }) {
   );
 }
 
-function Attempts({ last, shown, onChoose }: { last: number; shown: number; onChoose: (attempt: number) => void }) {
+interface NumbersProps { first: number; last: number; what: "attempt" | "replica"; shown: number; onChoose: (number: number) => void }
+
+function Numbers({ first, last, what, shown, onChoose }: NumbersProps) {
   const { t } = useTranslation();
   return (
-    <select value={shown} aria-label={t("job.attemptChoice")} onChange={(event) => onChoose(Number(event.target.value))}>
-      {Array.from({ length: last }, (_, index) => index + 1).map((number) => <option key={number} value={number}>{t("job.attempt", { attempt: number })}</option>)}
+    <select value={shown} aria-label={t(`job.${what}Choice`)} onChange={(event) => onChoose(Number(event.target.value))}>
+      {Array.from({ length: last - first + 1 }, (_, index) => index + first).map((number) => <option key={number} value={number}>{t(`job.${what}`, { [what]: number })}</option>)}
     </select>
   );
 }

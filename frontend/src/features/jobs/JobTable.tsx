@@ -78,8 +78,9 @@ function ShortAsk({ job }: { job: Job }) {
   const { t } = useTranslation();
   const { devices = 0, device_models: models = [], cores = 1 } = job.spec.resources ?? {};
   const ofCores = t("job.asksCores", { count: cores });
-  if (devices === 0) return <>{ofCores}</>;
-  return <>{devices} × {models.length > 0 ? models.join(" | ") : t("job.anyModel")} <span className="dim">· {ofCores}</span></>;
+  const each = (job.spec.replicas ?? 1) > 1 ? <span className="dim">{job.spec.replicas} × </span> : null;
+  if (devices === 0) return <>{each}{ofCores}</>;
+  return <>{each}{devices} × {models.length > 0 ? models.join(" | ") : t("job.anyModel")} <span className="dim">· {ofCores}</span></>;
 }
 
 function Where({ job }: { job: Job }) {

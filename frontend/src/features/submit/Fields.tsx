@@ -44,7 +44,7 @@ function useInputs({ form, faults, onChange }: FieldsProps) {
     text: (field: "name" | "command" | "workingDir" | "env" | "deviceMemory" | "memory") => ({
       ...common(field), value: form[field], onChange: (event: { currentTarget: { value: string } }) => onChange({ [field]: event.currentTarget.value }),
     }),
-    number: (field: "devices" | "computePercent" | "cores" | "priority" | "retries" | "limitMinutes") => ({
+    number: (field: "devices" | "replicas" | "computePercent" | "cores" | "priority" | "retries" | "limitMinutes") => ({
       ...common(field), value: form[field], allowDecimal: false, ...(LEAST[field] === undefined ? {} : { min: LEAST[field], allowNegative: false }), onChange: (value: number | string) => onChange({ [field]: value === "" ? "" : Number(value) }),
     }),
     tags: (field: "models" | "nodeSets" | "nodeLabels" | "datasets") => ({ ...common(field), value: form[field], onChange: (value: string[]) => onChange({ [field]: value }) }),
@@ -95,6 +95,7 @@ function On(props: FieldsProps) {
           <ChoiceField label={t("submit.field.splittable")} value={form.splittable} error={faults.splittable} onChange={(splittable) => onChange({ splittable })} />
         </>
       ) : null}
+      <NumberInput {...input.number("replicas")} max={256} description={t("submit.hint.replicas")} />
     </div>
   );
 }

@@ -35,10 +35,10 @@ function Goes({ placement }: { placement: NonNullable<DryRun["placement"]> }) {
   const { t } = useTranslation();
   return (
     <Panel title={t("submit.goes")} meta={t("submit.trialNote")}>
-      <p className="why">{t("submit.goesTo", { node: placement.node_name })}</p>
+      <p className="why">{t("submit.goesTo", { node: placement.nodes.map((node) => node.name).join(t("job.comma")) })}</p>
       <dl className="facts" style={{ margin: "10px 0 12px" }}>
         <dt>{t("job.node")}</dt>
-        <dd><Link to="/nodes/$id" params={{ id: placement.node }}>{placement.node_name}</Link></dd>
+        <dd>{placement.nodes.map((node) => <div key={node.id}><Link to="/nodes/$id" params={{ id: node.id }}>{node.name}</Link></div>)}</dd>
         <dt>{t("job.cores")}</dt>
         <dd>{placement.cpus.length > 0 ? <><b>{count(placement.cpus.length)}</b> <span className="mut">(CPU{NB}{cpuRanges(placement.cpus)})</span></> : <None />}</dd>
         <dt>{t("job.devices")}</dt>

@@ -22,7 +22,7 @@ describe("reading the form", () => {
     expect(readForm({ ...filled, nodeLabels: ["simulated=true", " zone = a=b "] }).spec?.node_labels).toEqual({ simulated: "true", zone: "a=b" });
     expect(readForm({ ...filled, nodeLabels: ["simulated"] }).faults).toEqual([{ field: "nodeLabels", code: "not-label" }]);
   });
-  it.each([["cores", 0, "least-1"], ["cores", -1, "least-1"], ["devices", -1, "least-0"], ["retries", -1, "least-0"], ["limitMinutes", 0, "least-1"]] as const)("refuses %s of %d", (field, value, code) => {
+  it.each([["cores", 0, "least-1"], ["cores", -1, "least-1"], ["devices", -1, "least-0"], ["retries", -1, "least-0"], ["limitMinutes", 0, "least-1"], ["replicas", 0, "least-1"]] as const)("refuses %s of %d", (field, value, code) => {
     expect(readForm({ ...filled, [field]: value }).faults).toEqual([{ field, code }]);
   });
   it("turns per cent and minutes into the API's units", () => {
@@ -36,6 +36,7 @@ describe("cloning", () => {
   const spec: JobRequest = {
     name: "a", queue: "offline", team: "nlp", command: ["sh", "-c", "echo 'x y'"], env: { A: "1" }, working_dir: "/srv", priority: 5, max_retries: 2,
     time_limit_s: 90, cpu_class: "data", node_sets: ["s"], node_labels: { simulated: "true" }, datasets: ["d"], strict_single: true,
+    replicas: 3,
     resources: { devices: 2, device_models: ["A100"], device_memory: "40960 MiB", device_compute_milli: 500, splittable: true, shareable: false, cores: 4, memory: "1024 MiB" },
   };
   it("reads back the request it was made from", () => expect(readForm(formOf(spec)).spec).toEqual(spec));

@@ -19,6 +19,7 @@ export interface JobForm {
   shareable: Choice;
   cores: number | "";
   memory: string;
+  replicas: number | "";
   cpuClass: "auto" | "compute" | "data";
   nodeSets: string[];
   nodeLabels: string[];
@@ -34,7 +35,7 @@ export type Reading = { spec: JobRequest; faults?: undefined } | { spec?: undefi
 
 export const EMPTY_FORM: JobForm = {
   name: "", queue: "", team: "", command: "", workingDir: "", env: "", devices: 0, models: [], deviceMemory: "", computePercent: "",
-  splittable: "", shareable: "", cores: 1, memory: "", cpuClass: "auto", nodeSets: [], nodeLabels: [], datasets: [], priority: 0, retries: 0,
+  splittable: "", shareable: "", cores: 1, memory: "", replicas: 1, cpuClass: "auto", nodeSets: [], nodeLabels: [], datasets: [], priority: 0, retries: 0,
   limitMinutes: "", strictSingle: false,
 };
 
@@ -44,7 +45,7 @@ export const FIELD_OF: Record<string, keyof JobForm> = {
   node_sets: "nodeSets", node_labels: "nodeLabels", datasets: "datasets", priority: "priority", max_retries: "retries", time_limit_s: "limitMinutes",
   "resources.devices": "devices", "resources.device_models": "models", "resources.device_memory": "deviceMemory",
   "resources.device_compute_milli": "computePercent", "resources.splittable": "splittable", "resources.shareable": "shareable",
-  "resources.cores": "cores", "resources.memory": "memory",
+  "resources.cores": "cores", "resources.memory": "memory", replicas: "replicas",
 };
 
 /** The form field for a path such as `resources.cores`, `command[0]` or `env.PATH`. */
@@ -85,7 +86,7 @@ export function readLabels(labels: readonly string[]): Record<string, string> | 
 }
 
 /** Whole numbers the fields may hold; what is left out has no lower end. */
-export const LEAST: Partial<Record<keyof JobForm, number>> = { cores: 1, devices: 0, retries: 0, limitMinutes: 1 };
+export const LEAST: Partial<Record<keyof JobForm, number>> = { cores: 1, devices: 0, replicas: 1, retries: 0, limitMinutes: 1 };
 
 function tooSmall(form: JobForm): FormFault[] {
   const isLess = ([field, least]: [string, number]) => { const value = form[field as keyof JobForm]; return typeof value === "number" && value < least; };
@@ -130,6 +131,7 @@ function specOf(form: JobForm, command: string[], { env, labels }: { env: Pairs;
     env: unlessEmpty(env),
     working_dir: form.workingDir.trim(),
     resources,
+    replicas: form.replicas === 1 ? undefined : given(form.replicas),
     cpu_class: form.cpuClass === "auto" ? undefined : form.cpuClass,
     node_sets: form.nodeSets,
     node_labels: unlessEmpty(labels),
@@ -164,6 +166,7 @@ export function formOf(spec: JobRequest): JobForm {
     shareable: choice(resources.shareable),
     cores: resources.cores ?? 1,
     memory: text(resources.memory),
+    replicas: spec.replicas ?? 1,
     cpuClass: spec.cpu_class ?? "auto",
     nodeSets: spec.node_sets ?? [],
     nodeLabels: Object.entries(spec.node_labels ?? {}).map(([name, value]) => `${name}=${value}`),
@@ -182,7 +185,7 @@ export function asCommandLine(spec: JobRequest): string | null {
   const options: [string, unknown][] = [
     ["--queue", spec.queue], ["--name", spec.name], ["--team", spec.team], ["--devices", resources.devices],
     ["--device-memory", resources.device_memory], ["--device-compute-milli", resources.device_compute_milli], ["--cores", resources.cores],
-    ["--memory", resources.memory], ["--priority", spec.priority], ["--max-retries", spec.max_retries], ["--time-limit", spec.time_limit_s],
+    ["--memory", resources.memory], ["--replicas", spec.replicas], ["--priority", spec.priority], ["--max-retries", spec.max_retries], ["--time-limit", spec.time_limit_s],
     ...(resources.device_models ?? []).map((model): [string, unknown] => ["--device-model", model]),
     ...Object.entries(spec.env ?? {}).map(([name, value]): [string, unknown] => ["--env", `${name}=${value}`]),
     ...Object.entries(spec.node_labels ?? {}).map(([name, value]): [string, unknown] => ["--node-label", `${name}=${value}`]),

@@ -13,7 +13,7 @@ export default {
   trying: "Trying",
   field: {
     name: "Name", queue: "Queue", team: "Team", command: "Command", workingDir: "Folder", env: "Environment", devices: "Devices", models: "Device models",
-    deviceMemory: "Device memory", computePercent: "Compute of each device, %", splittable: "Memory in pieces", shareable: "Share devices", cores: "Cores",
+    deviceMemory: "Device memory", computePercent: "Compute of each device, %", splittable: "Memory in pieces", shareable: "Share devices", cores: "Cores", replicas: "Replicas",
     memory: "Host memory", cpuClass: "CPU side", nodeSets: "Node sets", datasets: "Data sets", nodeLabels: "Node labels", simulated: "Use simulated nodes", priority: "Priority in the queue", retries: "Retries",
     limitMinutes: "Time limit, min", strictSingle: "Never run twice",
   },
@@ -23,6 +23,7 @@ export default {
     team: "yours",
     workingDir: "a fresh one",
     memory: "not limited",
+    replicas: "So many programs with all of the above each; they start together or not at all.",
     deviceMemory: "whole devices",
     computePercent: "follows from the memory",
     limitMinutes: "none",

@@ -13,7 +13,7 @@ export default {
   trying: "正在试算",
   field: {
     name: "名称", queue: "队列", team: "团队", command: "命令", workingDir: "目录", env: "环境变量", devices: "设备数", models: "设备型号",
-    deviceMemory: "显存", computePercent: "每台设备算力，%", splittable: "显存可拆分", shareable: "共享设备", cores: "CPU 核",
+    deviceMemory: "显存", computePercent: "每台设备算力，%", splittable: "显存可拆分", shareable: "共享设备", cores: "CPU 核", replicas: "副本数",
     memory: "主机内存", cpuClass: "CPU 侧", nodeSets: "节点集", datasets: "数据集", nodeLabels: "节点标签", simulated: "使用模拟节点", priority: "队列内优先级", retries: "重试次数",
     limitMinutes: "时限，min", strictSingle: "绝不重复运行",
   },
@@ -23,6 +23,7 @@ export default {
     team: "所属团队",
     workingDir: "新建目录",
     memory: "不限",
+    replicas: "相应数量的程序，各自占用上述全部资源；要么同时启动，要么都不启动。",
     deviceMemory: "整卡",
     computePercent: "由显存推定",
     limitMinutes: "无",

@@ -6,7 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("queues", "0009_windows"),
+        ("queues", "0010_replicas"),
     ]
 
     # Django writes `istartswith` with upper(); without statistics of the new expression it would not be used.
