@@ -98,12 +98,8 @@ def submit(
     hold: waits.Hold = False,
     deferrable: waits.Deferrable = False,
     file: spec_of.File = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say where it would go; submit nothing.")
-    ] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Stream the log, end with the job's exit code.")
-    ] = False,
+    dry_run: spec_of.DryRun = False,
+    wait: spec_of.Wait = False,
     timeout: Annotated[float | None, typer.Option(min=0, help="With --wait: seconds of watching.")] = None,
     summary_file: summary.Summary = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,

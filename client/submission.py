@@ -40,6 +40,8 @@ Mount = Annotated[
     list[str] | None, typer.Option(help="SOURCE:TARGET[:ro] for the container; may be repeated.")
 ]
 Network = Annotated[str | None, typer.Option(help="The container's network: bridge, host or none.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say where it would go; submit nothing.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Stream the log, end with the job's exit code.")]
 File = Annotated[Path | None, typer.Option(help="JSON job specification; options win over it.")]
 
 
