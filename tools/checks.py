@@ -1,7 +1,7 @@
 """`make check` (reads only), `make fix` and `make generate`."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ class Step:
     name: str
     command: tuple[str | Path, ...]
     folder: Path = ROOT
+    env: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def python_steps() -> list[Step]:
 
 def console_steps() -> list[Step]:
     node = ensure_packages()
-    return [Step(name, (*node.npm, "run", name), FRONTEND) for name in ("lint", "typecheck")]
+    return [Step(name, (*node.npm, "run", name), FRONTEND, node.env()) for name in ("lint", "typecheck")]
 
 
 def fix(_arguments: list[str]) -> int:
@@ -82,7 +83,7 @@ def generate(_arguments: list[str]) -> int:
         "generate",
         [
             Step("openapi", (BIN / "python", "-m", "tools.openapi")),
-            Step("api types", (*node.npm, "run", "generate", "--if-present"), FRONTEND),
+            Step("api types", (*node.npm, "run", "generate", "--if-present"), FRONTEND, node.env()),
         ],
     )
 
@@ -99,7 +100,7 @@ def run_steps(title: str, steps: list[Step], *, at_once: int = 1) -> int:
 
 def run_step(step: Step) -> Result:
     started_s = time.monotonic()
-    code, output = run_captured(step.command, cwd=step.folder)
+    code, output = run_captured(step.command, env=step.env, cwd=step.folder)
     return Result(step.name, code, output, time.monotonic() - started_s)
 
 

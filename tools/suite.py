@@ -26,7 +26,7 @@ def test(arguments: list[str]) -> int:
     # its time: beside the others it takes hardly any.
     beside = [
         Step("browser tests", (BIN / "pytest", "tests/e2e", *arguments)),
-        Step("console tests", (*node.npm, "run", "test"), FRONTEND),
+        Step("console tests", (*node.npm, "run", "test"), FRONTEND, node.env()),
     ]
     started_s = time.monotonic()
     with ThreadPoolExecutor(1) as pool:

@@ -45,6 +45,9 @@ class Steward(Protocol):
     def backfill(self, claim: Claim) -> list[Placed] | None:
         """A start of a job that found no place beside all promises, and breaks none."""
 
+    def forbids_loan(self, claim: Claim, placed: Sequence[Placed]) -> bool:
+        """Whether this start beyond the caps of its queue would break a promise to another job of it."""
+
     def started(self, claim: Claim, placed: Sequence[Placed]) -> None:
         """The job got its places."""
 
@@ -129,9 +132,13 @@ class Planner:
         )
 
     def _serve(self, claim: Claim, steward: Steward | None) -> list[Placed] | None:
+        mark = self.checkpoint()
         decisions = self.start(claim)
         if steward is None:
             return decisions
+        if decisions is not None and claim.borrows and steward.forbids_loan(claim, decisions):
+            self.roll_back(mark)
+            decisions = None
         decisions = steward.backfill(claim) if decisions is None else decisions
         if decisions is None:
             steward.refused(claim)

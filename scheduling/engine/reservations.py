@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from scheduling.engine.allocation import Allocation, rest_of
+from scheduling.engine.allocation import Allocation
 from scheduling.engine.blockers import has_room, in_the_way, waits_for
 from scheduling.engine.claims import Claim
 from scheduling.engine.estimate import least
@@ -78,6 +78,10 @@ class _Kept:
         first = self.places[0]
         return Holder(first.queue, first.team, first.owner)
 
+    @property
+    def occupancy(self) -> Occupancy:
+        return self.holder, self.places, _NEVER
+
 
 class Promises:
     """All promises of one plan; the planner's steward."""
@@ -123,30 +127,45 @@ class Promises:
         self._forget(job.job)
         for kept in lifted:
             if kept.job != job.job:
-                self._settle(kept, [allocation for _, allocation in placed])
+                self._settle(kept)
         return [decision for decision, _ in placed]
+
+    def forbids_loan(self, claim: Claim, placed: Sequence[Placed]) -> bool:
+        """Whether with this loan another job of the same queue would not be within its caps when it is promised to
+        start.
+        """
+        job = claim.job
+        ends_ms = _NEVER if job.runs_ms is None else self._outlook.now_ms + job.runs_ms
+        mine = (one for one in self._kept if one.holder.queue == job.queue and one.job != job.job)
+        return any(
+            kept.starts_at_ms < ends_ms and self._is_delayed(kept, claim, placed, ends_ms) for kept in mine
+        )
 
     def _delays_others(
         self, claim: Claim, placed: Sequence[Placed], ends_ms: int, lifted: Sequence[_Kept]
     ) -> bool:
-        """Whether one of those who start before the job has ended could not, for the promises whose place it uses
-        meanwhile are kept all the same.
+        """Whether the job, which uses places promised for later (`lifted`), would delay somebody who starts before it
+        has ended: those places are kept all the same, so what it uses is missed on its nodes and under its caps.
         """
         lenders = [kept for kept in lifted if kept.job != claim.job.job]
         nodes = {one.node for one in placed} & {place.node for kept in lenders for place in kept.places}
-        lends_caps = self._planner.quotas is not None and any(
-            kept.holder.queue == claim.job.queue for kept in lenders
+        shares_caps = claim.borrows or any(kept.holder.queue == claim.job.queue for kept in lenders)
+        others = (
+            kept
+            for kept in self._kept
+            if kept not in lifted
+            and (
+                not nodes.isdisjoint(place.node for place in kept.places)
+                or (shares_caps and kept.holder.queue == claim.job.queue)
+            )
         )
-        for number, kept in enumerate(self._kept):
-            if not lenders or kept in lifted:
-                continue
-            shares = not nodes.isdisjoint(place.node for place in kept.places)
-            shares |= lends_caps and kept.holder.queue == claim.job.queue
-            if shares or self._planner.policy.power_cap_mw is not None:
-                line = self._line((holder_of(claim.job), placed, ends_ms), before=number)
-                if not serve_then(line.planner_at(kept.starts_at_ms), kept.places, None):
-                    return True
-        return False
+        return any(self._is_delayed(kept, claim, placed, ends_ms) for kept in others)
+
+    def _is_delayed(self, kept: _Kept, claim: Claim, placed: Sequence[Placed], ends_ms: int) -> bool:
+        """Whether the promise would not hold with this job there until then, beside all that was promised earlier."""
+        earlier = [one for one in self._kept[: self._kept.index(kept)] if one.job != claim.job.job]
+        line = self._line((holder_of(claim.job), placed, ends_ms), promised=earlier)
+        return not serve_then(line.planner_at(kept.starts_at_ms), kept.places, None)
 
     def started(self, claim: Claim, placed: Sequence[Placed]) -> None:
         """What starts in this plan ends some day, too; nobody waits for what the job was promised."""
@@ -258,9 +277,9 @@ class Promises:
         count = Counter(kind for kept in self._kept for kind in kept.kinds)
         return {kind for kind, number in count.items() if number >= MOST_OF_A_KIND}
 
-    def _line(self, *starting: Occupancy, before: int | None = None) -> Line:
-        """The ends of what runs, beside what this plan started and what is promised (all of it, or only what was
-        `before`). Nothing is promised on loan.
+    def _line(self, *starting: Occupancy, promised: Sequence[_Kept] | None = None) -> Line:
+        """The ends of what runs, beside what this plan started, what is `starting`, and what is promised (None: all of
+        it). Nothing is promised on loan.
         """
         if self._ends is None:
             ends = [(one, one.ends_at_ms) for one in self._outlook.running if one.ends_at_ms is not None]
@@ -268,16 +287,14 @@ class Promises:
             policy = replace(self._planner.policy, lending=False)
             self._ends = Line(self._state, policy, releases, self._outlook.now_ms)
         line = self._ends.anew()
-        for one in (*self._started, *starting, *self._promised(before)):
+        kept = self._kept if promised is None else promised
+        for one in (*self._started, *starting, *(each.occupancy for each in kept)):
             line.occupy(*one)
         return line
 
     def taken(self) -> list[Occupancy]:
         """What this plan started and what is promised."""
-        return [*self._started, *self._promised(None)]
-
-    def _promised(self, before: int | None) -> list[Occupancy]:
-        return [(kept.holder, kept.places, _NEVER) for kept in self._kept[:before]]
+        return [*self._started, *(kept.occupancy for kept in self._kept)]
 
     def _keep(self, places: tuple[Reservation, ...]) -> None:
         self._kept.append(kept := _Kept(places, kinds_of(self._state, places), ()))
@@ -312,13 +329,11 @@ class Promises:
             self._planner.ledger.give_back(rows)
         self._count(kept, -1)
 
-    def _settle(self, kept: _Kept, taken: Sequence[Allocation]) -> None:
+    def _settle(self, kept: _Kept) -> None:
         """Keep what the others left of it for the time being."""
         held = []
-        for node in sorted({rows.node for rows in kept.held}):
-            here = [rows for rows in kept.held if rows.node == node]
-            rest = rest_of(node, here, [rows for rows in taken if rows.node == node])
-            rest = as_far_as_free(self._planner.ledger, rest)
+        for rows in kept.held:
+            rest = as_far_as_free(self._planner.ledger, rows)
             self._planner.ledger.take(rest)
             held.append(rest)
         kept.held = tuple(held)

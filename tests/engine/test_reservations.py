@@ -104,24 +104,6 @@ def test_behind_it_runs_only_what_is_gone_by_then() -> None:
         assert (refusal.near[0].code, refusal.near[0].needed) == (ReasonCode.RESERVED, 1)
 
 
-def test_what_is_lent_of_one_promise_is_not_missed_by_another() -> None:
-    """Two of these jobs can read at once. The third is promised what the first gives back, whether or not the place of
-    the second serves somebody until the second starts.
-    """
-    nodes = [replace(eight(busy=4), read_bandwidth_total_mib_s=1500)]
-    sizes, runs_ms = (1, 5, 1, 1), (MIN, None, None, 30 * MIN)
-    jobs = [
-        job(n, Request(devices=size, cores=1, read_bandwidth_mib_s=700), runs_ms=run_ms)
-        for n, size, run_ms in zip((1, 2, 3, 4), sizes, runs_ms, strict=True)
-    ]
-    found = decide(nodes, jobs, BUSY)
-    assert started(found) == [1]
-    assert [(one.job, one.starts_at_ms) for one in found.reservations] == [
-        (2, NOW + 60 * MIN),
-        (3, NOW + MIN),
-    ]
-
-
 def test_who_has_not_waited_long_is_promised_nothing() -> None:
     jobs = [wanting(1, 8, submitted_at_ms=NOW - 9 * MIN), wanting(2, 1, submitted_at_ms=NOW)]
     found = decide([eight(busy=4)], jobs, BUSY)

@@ -1,0 +1,105 @@
+"""What is lent of a promise until it starts, or to a queue beyond its caps, costs nobody else their promise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scheduling.engine.types import (
+    CpuInfo,
+    EnginePolicy,
+    Holding,
+    PendingJob,
+    Plan,
+    Request,
+    Running,
+)
+from tests.engine.build import A100, GIB, QUEUES, cpus, device, job, node
+from tests.engine.test_reservations import BUSY, MIN, NOW, PATIENT, T4, decide, eight, runs, started
+
+OFFLINE = 3
+
+
+def with_cores(busy: Sequence[int]) -> tuple[CpuInfo, ...]:
+    return tuple(replace(one, booked=one.cpu in busy) for one in cpus(32))
+
+
+def wanting(number: int, devices: int, cores: int, host_gib: int, **fields: object) -> PendingJob:
+    request = Request(devices=devices, cores=cores, host_memory_mib=host_gib * GIB)
+    return job(number, request, **fields)
+
+
+def borrowing(*held: tuple[str, int], quota_ppm: int) -> EnginePolicy:
+    """The third queue borrows, and holds that much of these models."""
+    mine = {
+        "quota_ppm": quota_ppm,
+        "borrow": True,
+        "devices_booked_milli": sum(milli for _model, milli in held),
+        "holdings": tuple(Holding(1, 0, model, milli) for model, milli in held),
+    }
+    queues = [replace(one, quota_ppm=None, priority=70) for one in QUEUES]
+    queues = [replace(one, **mine) if one.queue == OFFLINE else one for one in queues]  # type: ignore[arg-type]
+    return replace(PATIENT, capped=True, lending=True, queues=tuple(queues))
+
+
+def promises(found: Plan) -> list[tuple[int, int]]:
+    return [(one.job, (one.starts_at_ms - NOW) // MIN) for one in found.reservations]
+
+
+def test_what_is_lent_of_one_promise_is_not_missed_by_another() -> None:
+    """Two of these jobs can read at once. The third is promised what the first gives back, whether or not the place of
+    the second serves somebody until the second starts.
+    """
+    nodes = [replace(eight(busy=4), read_bandwidth_total_mib_s=1500)]
+    sizes, runs_ms = (1, 5, 1, 1), (MIN, None, None, 30 * MIN)
+    jobs = [
+        job(n, Request(devices=size, cores=1, read_bandwidth_mib_s=700), runs_ms=run_ms)
+        for n, size, run_ms in zip((1, 2, 3, 4), sizes, runs_ms, strict=True)
+    ]
+    found = decide(nodes, jobs, BUSY)
+    assert started(found) == [1]
+    assert promises(found) == [(2, 60), (3, 1)]
+
+
+def test_who_runs_in_two_promises_takes_what_it_uses_off_them_once() -> None:
+    """Of 256 GiB two jobs are promised 60 each. Another runs until then and uses 60; 190 are given to nobody."""
+    first_cores = range(20)
+    nodes = [replace(eight(busy=4), cpus=with_cores(first_cores))]
+    running = [replace(runs(50, range(100, 104), ends=NOW + 60 * MIN), cpus=tuple(first_cores))]
+    jobs = [wanting(1, 8, 1, 60), wanting(2, 0, 20, 60)]
+    jobs += [wanting(3, 1, 1, 60, runs_ms=30 * MIN), wanting(4, 0, 1, 190)]
+    found = decide(nodes, jobs, running)
+    assert started(found) == [3]
+    assert promises(found) == [(1, 60), (2, 60)]
+
+
+def test_no_loan_costs_a_job_of_the_same_queue_its_promise() -> None:
+    """Larger than the cap of its queue, the first starts once the queue holds nothing, which a loan would put off."""
+    nodes = [
+        node(1, [device(100 + n, compute_booked_milli=1000 * (n == 0)) for n in range(4)]),
+        node(2, [device(200, model=T4)]),
+    ]
+    running = [replace(runs(50, [100], ends=NOW + 10 * MIN), queue=OFFLINE)]
+    large = job(1, Request(devices=4, cores=1, models=("a100",)), queue=OFFLINE)
+    small = job(2, Request(devices=1, cores=1, models=("t4",)), queue=OFFLINE, submitted_at_ms=NOW)
+    policy = borrowing((A100, 1000), quota_ppm=400_000)
+    found = decide(nodes, [large, small], running, policy=policy)
+    assert (started(found), promises(found)) == ([], [(1, 10)])
+    short = replace(small, runs_ms=9 * MIN)
+    assert started(decide(nodes, [large, short], running, policy=policy)) == [2]
+
+
+def test_who_starts_gives_up_its_own_promise_and_is_not_kept_by_it() -> None:
+    nodes = [replace(eight(busy=4), cpus=with_cores(range(20)))]
+    running: list[Running] = [
+        replace(runs(50, range(100, 104), ends=NOW + 60 * MIN), queue=OFFLINE),
+        Running(51, 1, 1, 2, 1, 0, slices=(), cpus=tuple(range(20)), ends_at_ms=NOW + 10 * MIN),
+    ]
+    policy = borrowing((A100, 4000), quota_ppm=500_000)
+    borrower = wanting(1, 2, 1, 100, queue=OFFLINE, runs_ms=20 * MIN)
+    others = [wanting(2, 0, 20, 100), job(3, Request(devices=6, cores=1))]
+    own = replace(policy, lending=False)
+    given = decide(nodes, [borrower, others[1]], running, policy=own).reservations
+    found = decide(nodes, [borrower, *others], running, given, policy=policy)
+    assert [(one.job, one.borrowed) for one in found.placed] == [(1, True)]
+    assert promises(found) == [(2, 10), (3, 60)]
