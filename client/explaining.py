@@ -63,6 +63,9 @@ def _show_decision(decision: JSON) -> None:
     _show_runners_up(scored, winner_ppm=winner_ppm, decimals=decimals)
     if tie := decision.get("tie"):
         print(escape_controls(tie["text"]))
+    if "host_memory_limit" in decision:
+        limit = decision["host_memory_limit"]
+        print(say("host-limit", limit=say("unknown") if limit is None else word(f"limit-{limit}")))
     if not decision["isolates_users"]:
         print(say("not-isolated"))
 

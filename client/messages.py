@@ -87,6 +87,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "wait-pending": ("in the queue", "排队"),
     "wait-image_pull": ("image", "镜像"),
     "wait-start": ("start", "启动"),
+    "host-limit": ("Host memory: {limit}.", "主机内存：{limit}。"),
     "not-isolated": (
         "The agent of this node is not root: the job runs as the agent's own user.",
         "该节点的代理不是 root：作业以代理自己的用户身份运行。",
@@ -266,6 +267,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "word-waiting": ("a job waits", "有作业等待"),
     "word-usual": ("usual here", "此处常用"),
     "word-person": ("ordered", "人工下达"),
+    "word-limit-hardware": ("enforced by the hardware", "由硬件强制"),
+    "word-limit-control-group": ("enforced by the node", "由节点强制"),
+    "word-limit-watched": ("only watched", "仅监视"),
+    "word-limit-none": ("none booked", "未预订"),
     "word-held": ("held", "搁置"),
     "word-pending": ("pending", "排队"),
     "word-starting": ("starting", "启动中"),

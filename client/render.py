@@ -84,12 +84,18 @@ def outcome(job: JSON) -> str:
 
 
 def devices_of(rows: Sequence[JSON] | None) -> str:
-    """Devices as `index (model, MiB)`."""
+    """Devices as `index (model, MiB, what keeps the job within it)`."""
     parts = [
-        f"{row['index']} ({escape_controls(row['model'] or say('unknown'))}, {row['memory_mib']} MiB)"
+        f"{row['index']} ({escape_controls(row['model'] or say('unknown'))}, {row['memory_mib']} MiB{_limit(row)})"
         for row in rows or []
     ]
     return ", ".join(parts) or say("none")
+
+
+def _limit(row: JSON) -> str:
+    """An older server says nothing of it."""
+    limit = row.get("memory_limit")
+    return f", {word(f'limit-{limit}')}" if limit else ""
 
 
 def print_json(value: object) -> None:

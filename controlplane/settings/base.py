@@ -192,6 +192,7 @@ SPECTACULAR_SETTINGS = {
         "TeamRoleEnum": "controlplane.accounts.models.TeamRole",
         "JobStatusEnum": "queues.models.JobStatus",
         "HealthEnum": "inventory.models.DeviceHealth",
+        "MemoryLimitEnum": "inventory.api.serializers.MEMORY_LIMITS",
     },
 }
 

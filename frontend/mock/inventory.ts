@@ -131,7 +131,7 @@ export function deviceAnswer(id: number): Device | null {
     cordoned: own[4], foreign_mib: chance(id, 13) < 0.1 ? 3 * GIB : 0,
     catalogue: isSlice ? null : { name: kin.model ?? "", tdp_w: kin.watts, tflops: { fp16: 989, bf16: 989, fp32: 67 }, interconnect: "NVLink 4", source: "https://example.invalid/datasheet" },
     booked: { memory_mib: own[6], compute_milli: own[7] }, reading: own[9] === null && own[8] === null ? null : { at: ago(4), memory_used_mib: own[8], utilization_pct: own[9], temperature_c: own[10], power_mw: own[11] },
-    placements: use.jobs > 0 && own[7] > 0 ? [{ id, job: 311, job_name: "sweep-lr-3e-4", memory_mib: own[6], compute_milli: own[7] }] : [],
+    placements: use.jobs > 0 && own[7] > 0 ? [{ id, job: 311, job_name: "sweep-lr-3e-4", memory_mib: own[6], compute_milli: own[7], memory_limit: own[7] >= 1000 ? "hardware" : "watched" }] : [],
   };
 }
 

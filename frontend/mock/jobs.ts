@@ -44,7 +44,7 @@ const waiting = job(148, "pending", {
 const running = job(311, "running", {
   name: "tune-7b / 311", started_at: ago(3150), waits_ms: { held: 0, pending: 41_000, image_pull: 12_400, start: 640 },
   node: { id: 7, name: "tb-007" }, cpus: [0, 1, 2, 3, 8, 9, 10, 11], uid: 64012,
-  devices: [0, 1].map((index) => ({ id: 70 + index, index, model: "A100 SXM 80 GiB", memory_mib: 60 * GIB, compute_milli: 750 })),
+  devices: [0, 1].map((index) => ({ id: 70 + index, index, model: "A100 SXM 80 GiB", memory_mib: 60 * GIB, compute_milli: 750, memory_limit: "watched" as const })),
 });
 const failed = job(90, "failed", {
   name: "detr-l / 071", started_at: ago(5000), finished_at: ago(4000), exit_code: 3, exit_class: "exit-code", exit_message: "",
@@ -105,7 +105,7 @@ export const WAITING: Explain = {
 const chosen = terms([0.92, 0.9, 0.7, 0.55, 0.8]);
 const decision: Decision = {
   score_ppm: total(chosen), terms: chosen, node: { id: 7, name: "tb-007" }, devices: running.devices, cpus: running.cpus ?? [],
-  loader_cpus: [], candidates: 139, runners_up: [candidate(31, "tb-031", [0.92, 0.6, 0.85, 0.7, 0.55])], tie: null, isolates_users: false,
+  loader_cpus: [], candidates: 139, runners_up: [candidate(31, "tb-031", [0.92, 0.6, 0.85, 0.7, 0.55])], tie: null, isolates_users: false, host_memory_limit: "control-group",
 };
 
 export const PLACED: Explain = { status: "running", decided_at: ago(3200), since: null, cycle: 183871, sentence: null, funnel: [], near: [], changes: [], decision, picture: null, estimate: null, start_unknown: null, cap: null, line: null, reservation: null };

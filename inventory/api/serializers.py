@@ -9,10 +9,12 @@ from rest_framework import serializers
 
 from agent.protocol import Vendor
 from controlplane.base.api import StrictSerializer
+from inventory.memory_limits import MemoryLimit
 from inventory.models import DeviceHealth, NodeState, RemoteProblem
 
 LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?", re.ASCII)
 MAX_LABELS = 64
+MEMORY_LIMITS = [(limit.value, limit.value) for limit in MemoryLimit]
 VENDORS = [(vendor.value, vendor.value) for vendor in Vendor]
 
 
@@ -72,13 +74,16 @@ class DeviceBookedSerializer(serializers.Serializer):
 
 
 class DevicePlacementSerializer(serializers.Serializer):
-    """One slice of a device; the name of a foreign team's job is null."""
+    """One slice of a device; the name of a foreign team's job is null. `memory_limit`: `hardware` keeps the job within
+    its memory, or what it uses is only `watched`.
+    """
 
     id = serializers.IntegerField()
     job = serializers.IntegerField()
     job_name = serializers.CharField(allow_null=True)
     memory_mib = serializers.IntegerField()
     compute_milli = serializers.IntegerField()
+    memory_limit = serializers.ChoiceField(choices=MEMORY_LIMITS)
 
 
 class DeviceSerializer(serializers.Serializer):

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from inventory.api.serializers import MEMORY_LIMITS
 from queues.conditions import AfterEnd, LateAction
 from queues.derive import RETRIED
 from queues.models import ExitClass, Intent, JobStatus
@@ -39,13 +40,16 @@ class WaitsSerializer(serializers.Serializer):
 
 
 class DevicePartSerializer(serializers.Serializer):
-    """A booked share of one device; 1000 milli is the whole."""
+    """A booked share of one device; 1000 milli is the whole. `memory_limit`: `hardware` keeps the job within it,
+    or what it uses is only `watched`.
+    """
 
     id = serializers.IntegerField()
     index = serializers.IntegerField()
     model = serializers.CharField(allow_null=True)
     memory_mib = serializers.IntegerField()
     compute_milli = serializers.IntegerField()
+    memory_limit = serializers.ChoiceField(choices=MEMORY_LIMITS)
 
 
 class ResourcesSerializer(serializers.Serializer):
@@ -249,6 +253,11 @@ class DecisionSerializer(serializers.Serializer):
     runners_up = CandidateSerializer(many=True)
     tie = SentenceSerializer(allow_null=True)
     isolates_users = serializers.BooleanField()
+    host_memory_limit = serializers.ChoiceField(
+        choices=MEMORY_LIMITS,
+        allow_null=True,
+        help_text="What keeps the job within its host memory on that node, as the node tells now; null: unknown.",
+    )
 
 
 class PictureDeviceSerializer(serializers.Serializer):

@@ -7,6 +7,7 @@ from typing import Any
 
 from controlplane.accounts.models import User
 from controlplane.accounts.scoping import sees_everything, visible_teams
+from inventory import memory_limits
 from queues.models import Job
 from scheduling.models import LIVE_PHASES, CoreBooking, Placement, Slice
 
@@ -49,6 +50,7 @@ def device_bookings(device_ids: Collection[int], user: User) -> dict[int, dict[s
                 "job_name": _job_name(name, team, seen),
                 "memory_mib": memory_mib,
                 "compute_milli": compute_milli,
+                "memory_limit": memory_limits.of_device(compute_milli),
             }
         )
     return found

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from controlplane.accounts.models import User
+from inventory import memory_limits
 from inventory.models import Device, Node
 from queues.models import Job, JobStatus
 from queues.spec import JobSpec, Resources, decode_spec
@@ -264,7 +265,7 @@ def _explain_decision(job: Job) -> dict[str, Any]:
         "cycle": decision.cycle_id,
         "sentence": plain_sentence(code, node=node.name, candidates=placed.candidates).as_json(),
         "funnel": _funnel(placed.counts, placed.candidates),
-        "decision": _decision(placed, node, names),
+        "decision": _decision(placed, node, names) | {"host_memory_limit": _host_limit(job, node)},
     }
 
 
@@ -285,6 +286,12 @@ def _decision(placed: Placed, node: Node, names: Mapping[int, str]) -> dict[str,
         "isolates_users": node.isolates_users,
         **placed_view(placed, names),
     }
+
+
+def _host_limit(job: Job, node: Node) -> memory_limits.MemoryLimit | None:
+    spec = decode_spec(job.spec)
+    in_container = spec.image is not None
+    return memory_limits.of_host(node.facts, memory_mib=spec.resources.memory_mib, in_container=in_container)
 
 
 def placed_view(placed: Placed, names: Mapping[int, str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from controlplane.base import clock
+from inventory import memory_limits
 from inventory.models import Device
 from queues.models import Dependency, Job, JobStatus
 from queues.spec import decode_spec, encode_spec
@@ -173,6 +174,7 @@ def device_part(part: Mapping[str, Any], device: Device) -> dict[str, Any]:
         "model": device.model,
         "memory_mib": part["memory_mib"],
         "compute_milli": part["compute_milli"],
+        "memory_limit": memory_limits.of_device(part["compute_milli"]),
     }
 
 

@@ -339,6 +339,11 @@ def test_explain_names_the_next_best_nodes_and_their_distance():
         "runners_up": [runner],
         "isolates_users": True,
     }
+    device = {"index": 0, "model": "A100", "memory_mib": 10, "compute_milli": 500, "memory_limit": "watched"}
+    limited = decision | {"host_memory_limit": "control-group", "devices": [device]}
+    lines = lines_of("explain", "5", answer=explained(decision=limited))
+    assert "devices 0 (A100, 10 MiB, only watched)" in lines[1]
+    assert "Host memory: enforced by the node." in lines
     lines = lines_of("explain", "5", answer=explained(decision=decision))
     assert lines[-2:] == ["next best nodes:", "  there: 0.700 (-0.050)"]
     close = decision | {"score_ppm": 700_031, "tie": None}

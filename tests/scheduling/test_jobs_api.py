@@ -366,3 +366,21 @@ def test_waits_that_were_not_seen_are_unknown(api):
     make.make_node()
     answer = api.post("/api/v1/jobs/submit", make.body(), format="json").json()
     assert (answer["waits_ms"]["held"], answer["waits_ms"]["image_pull"]) == (None, None)
+
+
+def test_whether_memory_is_enforced_or_only_watched_is_said_of_device_and_host(api):
+    node = make.make_node(facts=make.facts(cores=8) | {"warnings": []})
+    make.make_device(node)
+    resources = {"devices": 1, "device_memory": "8Gi", "memory": "1Gi"}
+    whole, placement = place(api, resources=resources)
+    job = api.get(f"/api/v1/jobs/{whole['id']}").json()
+    assert [device["memory_limit"] for device in job["devices"]] == ["hardware"]
+    decision = api.get(f"/api/v1/jobs/{whole['id']}/explain").json()["decision"]
+    assert decision["host_memory_limit"] == "control-group"
+    assert [device["memory_limit"] for device in decision["devices"]] == ["hardware"]
+    make.report(node, make.ended(placement))
+    shared, _placement = place(api, resources={**resources, "shareable": True})
+    device = api.get(f"/api/v1/jobs/{shared['id']}").json()["devices"][0]
+    assert device["memory_limit"] == "watched"
+    shown = api.get(f"/api/v1/devices/{device['id']}").json()["placements"]
+    assert [one["memory_limit"] for one in shown] == ["watched"]

@@ -1972,6 +1972,8 @@ export interface components {
             runners_up: components["schemas"]["Candidate"][];
             tie: components["schemas"]["Sentence"] | null;
             isolates_users: boolean;
+            /** @description What keeps the job within its host memory on that node, as the node tells now; null: unknown. */
+            host_memory_limit: (components["schemas"]["MemoryLimitEnum"] | components["schemas"]["NullEnum"]) | null;
         };
         /**
          * @description One accelerator, or with a `parent` a slice of one: `compute_milli` is its part of that, and slices of one
@@ -2073,21 +2075,29 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Device"][];
         };
-        /** @description A booked share of one device; 1000 milli is the whole. */
+        /**
+         * @description A booked share of one device; 1000 milli is the whole. `memory_limit`: `hardware` keeps the job within it,
+         *     or what it uses is only `watched`.
+         */
         DevicePart: {
             id: number;
             index: number;
             model: string | null;
             memory_mib: number;
             compute_milli: number;
+            memory_limit: components["schemas"]["MemoryLimitEnum"];
         };
-        /** @description One slice of a device; the name of a foreign team's job is null. */
+        /**
+         * @description One slice of a device; the name of a foreign team's job is null. `memory_limit`: `hardware` keeps the job within
+         *     its memory, or what it uses is only `watched`.
+         */
         DevicePlacement: {
             id: number;
             job: number;
             job_name: string | null;
             memory_mib: number;
             compute_milli: number;
+            memory_limit: components["schemas"]["MemoryLimitEnum"];
         };
         /** @description The latest reading of a device. */
         DeviceReading: {
@@ -2670,6 +2680,8 @@ export interface components {
             booked_mib: number;
             used_mib: number | null;
         };
+        /** @enum {string} */
+        MemoryLimitEnum: "hardware" | "control-group" | "watched" | "none";
         /** @description A mount point. */
         Mount: {
             path: string | null;

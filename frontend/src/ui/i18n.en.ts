@@ -31,6 +31,14 @@ export default {
     spanLabel: "Time shown",
     asTable: "Table",
   },
+  limit: { hardware: "enforced by the hardware", "control-group": "enforced by the node", watched: "only watched", none: "none booked" },
+  limitWhy: {
+    hardware: "The whole device or hardware slice is the job's: it cannot use more than there is.",
+    "control-group": "The node's kernel ends the job when it uses more.",
+    watched: "Nothing stops the job from using more: an alert is raised before it fails.",
+    none: "The job booked no memory of its own.",
+  },
+  limitUnknown: "The node has not told.",
   state: {
     healthy: "Healthy", suspect: "Suspect", quarantined: "Quarantined", missing: "Missing", unknown: "Unknown", recovered: "Recovered",
     cordoned: "Cordoned", silent: "Silent", ready: "Ready", enrolled: "Enrolled", draining: "Draining", maintenance: "Maintenance", lost: "Lost",

@@ -31,6 +31,14 @@ export default {
     spanLabel: "显示时段",
     asTable: "表格",
   },
+  limit: { hardware: "由硬件强制", "control-group": "由节点强制", watched: "仅监视", none: "未预订" },
+  limitWhy: {
+    hardware: "整张设备或硬件切片归该作业所有：用量不可能超出其容量。",
+    "control-group": "超出时节点内核会终止该作业。",
+    watched: "没有什么阻止作业使用更多：在其失败前发出告警。",
+    none: "该作业没有预订自己的内存。",
+  },
+  limitUnknown: "节点尚未告知。",
   state: {
     healthy: "健康", suspect: "可疑", quarantined: "已隔离", missing: "缺失", unknown: "未知", recovered: "已恢复",
     cordoned: "已封锁", silent: "失联", ready: "就绪", enrolled: "已登记", draining: "排空中", maintenance: "维护中", lost: "已丢失",

@@ -88,6 +88,12 @@ function StateLine({ device, nodeState }: { device: Device; nodeState: NodeState
   );
 }
 
+/** What keeps the jobs on it within what they booked; nothing where there is none. */
+export function limitNote({ placements }: Pick<Device, "placements">, t: (key: string) => string): string | null {
+  const limits = [...new Set(placements.map((placement) => placement.memory_limit))];
+  return limits.length === 0 ? null : limits.map((limit) => t(`ui.limit.${limit}`)).join(", ");
+}
+
 function MemorySection({ device }: { device: Device }) {
   const { t } = useTranslation();
   const used = device.reading?.memory_used_mib ?? null;
@@ -96,7 +102,7 @@ function MemorySection({ device }: { device: Device }) {
     device.memory_total_mib === null ? t("devices.totalUnknown") : "",
   ].filter((part) => part !== "");
   return (
-    <SheetSection title={t("devices.memory")} note={t("devices.watched")}>
+    <SheetSection title={t("devices.memory")} note={limitNote(device, t)}>
       <LevelScale
         label={t("devices.memory")} total={device.memory_total_mib} booked={device.booked.memory_mib} measured={used}
         foreign={device.foreign_mib ?? 0} gate={memoryGate(device)} unit="GiB" figure={(mib) => (mib === 0 ? withUnit(0, "GiB") : memory(mib))} axis={{ per: MIB_PER_GIB, text: gib }}
@@ -185,6 +191,7 @@ function JobsOnIt({ device }: { device: Device }) {
                 {placement.compute_milli >= 1000
                   ? t("devices.bookedWhole", { size: memory(placement.memory_mib) })
                   : t("devices.bookedSlice", { size: memory(placement.memory_mib), share: percent(placement.compute_milli / 10, 0) })}
+                {" · "}<span title={t(`ui.limitWhy.${placement.memory_limit}`)}>{t(`ui.limit.${placement.memory_limit}`)}</span>
               </div>
             </li>
           ))}

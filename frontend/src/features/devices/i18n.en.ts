@@ -19,7 +19,6 @@ export default {
     node: "its node is: {{state}}; no new jobs",
   },
   memory: "Memory",
-  watched: "watched, not enforced",
   foreign: "{{size}} in use by work that Headrace did not start",
   reserved: "reserved memory",
   totalUnknown: "total memory unknown",

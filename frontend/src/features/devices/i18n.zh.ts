@@ -19,7 +19,6 @@ export default {
     node: "所在节点状态：{{state}}；不接收新作业",
   },
   memory: "显存",
-  watched: "仅监视，不强制",
   foreign: "{{size}} 被非 Headrace 启动的任务占用",
   reserved: "保留显存",
   totalUnknown: "显存总量未知",

@@ -19,6 +19,8 @@ export function WherePanel({ job, explain }: { job: Job; explain: Explain | unde
         <dd>{job.cpus && job.cpus.length > 0 ? <><b>{count(job.cpus.length)}</b> <span className="mut">(CPU{NB}{cpuRanges(job.cpus)})</span></> : <None />}</dd>
         <dt>{t("job.devices")}</dt>
         <dd>{job.devices.length > 0 ? job.devices.map((device) => <DeviceLine key={device.id} device={device} />) : <None />}</dd>
+        <dt>{t("job.hostMemory")}</dt>
+        <dd>{explain?.decision ? <Limit limit={explain.decision.host_memory_limit} /> : <Unknown />}</dd>
         <dt>{t("job.user")}</dt>
         <dd>{job.uid == null ? isolates === false ? t("job.userShared") : <Unknown why={t("job.uidUnknown")} /> : `uid ${job.uid}`}</dd>
       </dl>
@@ -27,12 +29,19 @@ export function WherePanel({ job, explain }: { job: Job; explain: Explain | unde
   );
 }
 
+/** What keeps the job within the memory that it booked. */
+export function Limit({ limit }: { limit: Job["devices"][number]["memory_limit"] | null }) {
+  const { t } = useTranslation();
+  if (limit === null) return <Unknown why={t("ui.limitUnknown")} />;
+  return <span title={t(`ui.limitWhy.${limit}`)}>{t(`ui.limit.${limit}`)}</span>;
+}
+
 function DeviceLine({ device }: { device: Job["devices"][number] }) {
   const { t } = useTranslation();
   const share = device.compute_milli >= 1000 ? t("job.wholeDevice") : `${count(device.compute_milli)} / 1,000 ${t("job.compute")}`;
   return (
     <div>
-      <b>d{device.index}</b> {device.model} <span className="mut">· {exactMemory(device.memory_mib)} · {share}</span>
+      <b>d{device.index}</b> {device.model} <span className="mut">· {exactMemory(device.memory_mib)} · {share} · <Limit limit={device.memory_limit} /></span>
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { cpuRanges, typeset } from "@/lib/format";
 import { Answer } from "@/ui/ListLooks";
 import { Panel } from "@/ui/Panel";
 import { None } from "@/ui/Words";
+import { Limit } from "./Placed";
 import { endOf, ofAttempt, runningCount } from "./replicas";
 
 export function ReplicasPanel({ job }: { job: Job }) {
@@ -36,11 +37,16 @@ export function ReplicasPanel({ job }: { job: Job }) {
 function Row({ one }: { one: Attempt }) {
   const { t } = useTranslation();
   const end = endOf(one);
+  // A replica books the same of each of its devices.
+  const share = one.devices[0];
   return (
     <tr>
       <td className="r">{one.replica}</td>
       <td><Link to="/nodes/$id" params={{ id: one.node.id }}>{one.node.name}</Link></td>
-      <td>{one.devices.length > 0 ? one.devices.map((device) => `d${device.index}`).join(" ") : <None />}</td>
+      <td>
+        {one.devices.map((device) => `d${device.index}`).join(" ")}
+        {share ? <span className="mut"> · <Limit limit={share.memory_limit} /></span> : <None />}
+      </td>
       <td>{one.cpus.length > 0 ? cpuRanges(one.cpus) : <None />}</td>
       <td>
         {t(`job.phase.${one.phase}`)}

@@ -82,6 +82,7 @@ export default {
   user: "User",
   uidUnknown: "The agent has not reported the job's account yet.",
   userShared: "the agent's own",
+  hostMemory: "Host memory limit",
   noIsolation: "The agent of this node is not root and cannot change users: jobs there run as the agent's own user and are not kept apart from one another.",
   wholeDevice: "whole device",
   compute: "of the compute",

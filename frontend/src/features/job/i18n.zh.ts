@@ -79,6 +79,7 @@ export default {
   user: "用户",
   uidUnknown: "代理尚未上报该作业的账户。",
   userShared: "代理自身的用户",
+  hostMemory: "主机内存限制",
   noIsolation: "该节点的代理不是 root，无法切换用户：其上的作业以代理自身的用户运行，彼此之间没有隔离。",
   wholeDevice: "整卡",
   compute: "算力",

@@ -5,7 +5,7 @@ import { levelOf, memoryGate } from "./level";
 
 const device = (over: Partial<Device>): Device =>
   ({ booked: { memory_mib: 0, compute_milli: 0 }, memory_total_mib: 80_000, reading: null, placements: [], ...over }) as Device;
-const placement = (compute_milli: number): Device["placements"][number] => ({ id: 1, job: 1, job_name: "j", memory_mib: 1, compute_milli });
+const placement = (compute_milli: number): Device["placements"][number] => ({ id: 1, job: 1, job_name: "j", memory_mib: 1, compute_milli, memory_limit: "watched" });
 
 describe("levelOf", () => {
   it("takes the larger booking and leaves a missing reading unknown", () => {
