@@ -6,7 +6,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -27,11 +27,12 @@ class SimulatedNode:
     live: Instance
     name: str
     state_dir: Path
+    shared: dict[str, str] = field(default_factory=dict)
 
     @property
     def labels(self) -> dict[str, str]:
-        """What a job must name to get there."""
-        return {"simulated": "true", LABEL: self.name}
+        """What a job must name to get there; by those that are `shared` it may get to other nodes, too."""
+        return {"simulated": "true", LABEL: self.name, **self.shared}
 
     @property
     def number(self) -> int | None:
@@ -77,9 +78,9 @@ class SimulatedNode:
 
 
 @contextmanager
-def simulated_node(live: Instance, name: str) -> Iterator[SimulatedNode]:
-    """A fresh one, ready to take jobs."""
-    node = SimulatedNode(live, name, live.state / f"sim-{name}")
+def simulated_node(live: Instance, name: str, **shared: str) -> Iterator[SimulatedNode]:
+    """A fresh one, ready to take jobs; `shared` are labels that others have, too."""
+    node = SimulatedNode(live, name, live.state / f"sim-{name}", shared)
     with node.running():
         eventually(lambda: node.state == "ready", what=f"{name} to be ready")
         yield node
