@@ -2,7 +2,8 @@
 
 The first moment at which a job starts should all that runs end as expected is its reservation. What is free of that
 place is kept, and what the job will hold counts under its caps at once. A job behind it may run there only when it
-should be gone by then (back-fill). A promise stays where it is only while its place would still serve the job then.
+should be gone by then (back-fill), and nobody who is promised an earlier start misses what it uses. A promise stays
+where it is only while its place would still serve the job then.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ class Promises:
         return tuple(place for kept in self._kept for place in kept.places)
 
     def backfill(self, claim: Claim) -> list[Placed] | None:
-        """A start of the job in what is kept for itself, or for others who start only once it should have ended."""
+        """A start of the job in what is kept for itself, or for others who start only once it should have ended, unless
+        that delays somebody else.
+        """
         job = claim.job
         ends_ms = _NEVER if job.runs_ms is None else self._outlook.now_ms + job.runs_ms
         lifted = [kept for kept in self._kept if kept.job == job.job or kept.starts_at_ms >= ends_ms]

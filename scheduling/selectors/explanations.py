@@ -39,7 +39,7 @@ from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.caps import cap_view, sentence_of
 from scheduling.selectors.jobs import device_part
 from scheduling.selectors.line import line_view, reservation_view
-from scheduling.selectors.live import Live, live_view, node_names, promised_state
+from scheduling.selectors.live import Live, keeping, live_view, node_names, promised_before
 from scheduling.selectors.starts import Unknown, unknown_view
 from scheduling.sheets import decode_placed, decode_refusal
 from scheduling.whatif import AtBest
@@ -129,10 +129,10 @@ def explain_refusal(
 def _found(live: Live, refusal: Refusal, job: PendingJob) -> Explanation:
     expected, policy = expected_jobs(), live.policy.engine
     found = explain(live.state, refusal, job, policy, jobs=live.pending, expected=expected)
-    promised = promised_state(live)
-    if promised is live.state:
+    places = promised_before(live, [job]).get(job.job)
+    if places is None or found.code is None:
         return found
-    beside = explain(promised, refusal, job, policy, jobs=live.pending, expected=expected)
+    beside = explain(keeping(live.state, places), refusal, job, policy, jobs=live.pending, expected=expected)
     return replace(found, changes=beside.changes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from django.db.models import F
@@ -12,28 +11,33 @@ from controlplane.accounts.models import User
 from controlplane.accounts.scoping import visible_to
 from queues.models import Job
 from scheduling.engine.explain import DeviceFit, runnable_here, what_fits
-from scheduling.engine.state import ClusterState
-from scheduling.engine.types import NodeInfo, ReasonCode
+from scheduling.engine.types import NodeInfo, PendingJob
 from scheduling.pauses import Stop
-from scheduling.selectors.live import Live, promised_state
+from scheduling.selectors.live import Live, keeping, promised_before
 from scheduling.wording import code_text, plain_sentence
 
 MOST_JOBS = 50
 
 
 def fits(live: Live, device_id: int, user: User) -> dict[str, Any]:
-    """Jobs are those that the caller may see, in order of service; what is promised to a job counts as taken for all
-    others. KeyError when the device is not here. Three queries.
+    """Jobs are those that the caller may see, in order of service, that no promise to another keeps from starting;
+    KeyError when the device is not here. Three queries, five where something is promised.
     """
-    policy, state = live.policy.engine, promised_state(live)
-    found = _what_fits(live, state, device_id)
+    policy = live.policy.engine
+    found = what_fits(
+        live.state,
+        device_id,
+        num=policy.precheck_num,
+        den=policy.precheck_den,
+        power_cap_mw=policy.power_cap_mw,
+    )
     served = [job for job in live.pending if job.queue not in live.stopped]
-    ids = runnable_here(state, device_id, served, policy)
+    ids = _runnable(live, device_id, served)
     visible = set(visible_to(user, Job.objects.filter(pk__in=ids)).values_list("pk", flat=True))
     seen = [pk for pk in ids if pk in visible]
     code, text = _nothing(live, found)
     return {
-        "largest": _largest(found, state.info(found.node), takes=code is None),
+        "largest": _largest(found, live.state.info(found.node), takes=code is None),
         "code": code,
         "text": text,
         "jobs": _named(seen[:MOST_JOBS]),
@@ -41,20 +45,16 @@ def fits(live: Live, device_id: int, user: User) -> dict[str, Any]:
     }
 
 
-def _what_fits(live: Live, state: ClusterState, device_id: int) -> DeviceFit:
+def _runnable(live: Live, device_id: int, jobs: Sequence[PendingJob]) -> list[int]:
     policy = live.policy.engine
-    found, now = (
-        what_fits(
-            one,
-            device_id,
-            num=policy.precheck_num,
-            den=policy.precheck_den,
-            power_cap_mw=policy.power_cap_mw,
-        )
-        for one in (state, live.state)
-    )
-    is_promised = found.code is not None and now.code is None
-    return replace(found, code=ReasonCode.RESERVED) if is_promised else found
+    found = runnable_here(live.state, device_id, jobs, policy)
+    by_id = {job.job: job for job in jobs}
+    kept = promised_before(live, [by_id[one] for one in found])
+    if not kept:
+        return list(found)
+    places = dict.fromkeys(place for some in kept.values() for place in some)
+    beside = set(runnable_here(keeping(live.state, places), device_id, jobs, policy))
+    return [one for one in found if one not in kept or one in beside]
 
 
 def _nothing(live: Live, found: DeviceFit) -> tuple[str | None, str | None]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from controlplane.base import clock
 from inventory.models import Node
 from scheduling.cycle import Worker
+from scheduling.engine.ordering import in_service_order
 from scheduling.engine.state import ClusterState
-from scheduling.engine.types import PendingJob
+from scheduling.engine.types import PendingJob, Reservation
+from scheduling.estimates import expected_runs
 from scheduling.expected import expected_jobs
 from scheduling.outlook import look_ahead
 from scheduling.pauses import Stop, stopped_queues
@@ -46,18 +48,37 @@ def live_view(*, pending: bool = True) -> Live:
     return Live(state, policy, jobs, now_ms, stopped_queues() if pending else {})
 
 
-def promised_state(live: Live) -> ClusterState:
-    """The state in which every place that is promised to a waiting job is kept for it; the same where none is. One
-    query.
+def promised_before(live: Live, jobs: Sequence[PendingJob]) -> Mapping[int, tuple[Reservation, ...]]:
+    """By job the places it has to leave alone: promised to jobs that are served before it, and not long enough from now
+    for it to end by then. Jobs without any are not named. One query; three where something is promised.
     """
-    places = [place for place in load_promises() if place.node in live.state.node.id]
-    if not places:
-        return live.state
-    state = live.state.copy()
+    promised = load_promises()
+    if not promised or not jobs:
+        return {}
+    waiting = {job.job: job for job in (*live.pending, *jobs)}
+    line = in_service_order(list(waiting.values()), live.policy.engine)
+    place_of = {job.job: place for place, job in enumerate(line)}
+    runs = expected_runs([job.job for job in jobs])
+    found = {}
+    for job in jobs:
+        runs_ms = runs[job.job].runs_ms if job.job in runs else job.runs_ms
+        found[job.job] = tuple(
+            one
+            for one in promised
+            if place_of.get(one.job, -1) < place_of[job.job]
+            and (runs_ms is None or live.now_ms + runs_ms > one.starts_at_ms)
+        )
+    return {number: places for number, places in found.items() if places}
+
+
+def keeping(state: ClusterState, places: Iterable[Reservation]) -> ClusterState:
+    """The state with these places kept for their jobs now."""
+    twin = state.copy()
     for place in places:
-        info = state.info(place.node)
-        state.update(replace(info, holds=(*info.holds, hold_of(place))))
-    return state
+        if place.node in twin.node.id:
+            info = twin.info(place.node)
+            twin.update(replace(info, holds=(*info.holds, hold_of(place))))
+    return twin
 
 
 def situation_of(live: Live, jobs: Sequence[PendingJob]) -> Situation:

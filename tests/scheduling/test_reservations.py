@@ -71,20 +71,20 @@ def test_nothing_that_is_promised_is_offered_to_others(user, node):
     large, wide = waiting(user, 4, minutes=20), waiting(user, 3)
     make.run_cycle()
     assert explain_job(Job.objects.get(pk=wide.pk), user)["changes"] == []
-    small = waiting(user, 1, time_limit_s=7200)
+    small, short = waiting(user, 1, time_limit_s=7200), waiting(user, 1, time_limit_s=300)
+    above = waiting(user, 2, queue="inference", time_limit_s=7200)
+    higher = waiting(user, 3, queue="inference", time_limit_s=7200)
     free = Device.objects.order_by("index").last()
     told = fits(live_view(), free.pk, user)
-    assert (told["code"], told["jobs_total"]) == ("reserved", 0)
-    assert told["largest"] == {
-        "alone_mib": 0,
-        "shared_mib": 0,
-        "compute_milli": 0,
-        "cores": 0,
-        "host_memory_mib": 0,
-    }
+    assert [one["id"] for one in told["jobs"]] == [above.pk, short.pk]
+    assert told["largest"]["compute_milli"] == 1000
+    ShapeReason.objects.create(
+        shape=higher.shape, code="device-busy", refusal=ShapeReason.objects.get(shape=wide.shape).refusal
+    )
+    assert [one["to"] for one in explain_job(higher, user)["changes"]] == [2]
     Job.objects.filter(pk=large.pk).update(status=JobStatus.CANCELLED, finished_at=clock.now())
     told = fits(live_view(), free.pk, user)
-    assert (told["code"], [one["id"] for one in told["jobs"]]) == (None, [small.pk])
+    assert [one["id"] for one in told["jobs"]] == [above.pk, small.pk, short.pk]
     assert [one["to"] for one in explain_job(Job.objects.get(pk=wide.pk), user)["changes"]] == [2]
 
 
