@@ -163,6 +163,11 @@ class Line:
         policy = replace(self._policy_after(happened), **changes)
         return Planner(self._state, policy, (), ledger=self._after(happened))
 
+    def quotas_at(self, at_ms: int) -> Quotas | None:
+        """The caps as they will be then; None where there are none."""
+        policy = self._policy_after(self._until(at_ms))
+        return Quotas(self._state, policy) if policy.capped else None
+
     def moments(self, after_ms: int, until_ms: int) -> list[int]:
         """When something ends in between, the last moment included."""
         return sorted({at_ms for at_ms in self._end_ms if after_ms < at_ms <= until_ms})

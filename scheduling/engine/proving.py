@@ -15,6 +15,7 @@ from scheduling.engine.holders import Holder
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.planner import Planner
 from scheduling.engine.quantities import drawn_uw
+from scheduling.engine.quota import Quotas
 from scheduling.engine.shapes import Demand, demand_of
 from scheduling.engine.state import ClusterState
 from scheduling.engine.taking import allocation_of, as_far_as_free, model_of
@@ -26,7 +27,7 @@ def serve_then(planner: Planner, places: Sequence[Reservation], job: PendingJob 
     up by that. Where the job is not known (None), what it asks of nodes and devices is not judged.
     """
     demand = None if job is None else demand_of(job.request, planner.policy)
-    if not _within_caps(planner, places):
+    if not within_caps(planner.ledger.state, planner.quotas, places):
         return False
     for place in places:
         try:
@@ -46,17 +47,18 @@ def cost_of(state: ClusterState, place: Placed | Reservation) -> tuple[int, int,
     return model_of(state, place.slices), milli, cores
 
 
-def _within_caps(planner: Planner, places: Sequence[Reservation]) -> bool:
-    if planner.quotas is None:
+def within_caps(state: ClusterState, quotas: Quotas | None, places: Sequence[Reservation]) -> bool:
+    """Whether these places of one job stay within its caps, which are used up by that."""
+    if quotas is None:
         return True
     holder = Holder(places[0].queue, places[0].team, places[0].owner)
-    caps = planner.quotas.caps_of(holder, cores=not places[0].slices)
+    caps = quotas.caps_of(holder, cores=not places[0].slices)
     for place in places if caps else ():
-        model, milli, cores = cost_of(planner.ledger.state, place)
-        room = min(cap.room_milli for cap in caps) if cores else planner.quotas.room_by_model(caps)[model]
+        model, milli, cores = cost_of(state, place)
+        room = min(cap.room_milli for cap in caps) if cores else quotas.room_by_model(caps)[model]
         if milli > room:
             return False
-        planner.quotas.take(holder, model=model, milli=milli, cores=cores)
+        quotas.take(holder, model=model, milli=milli, cores=cores)
     return True
 
 

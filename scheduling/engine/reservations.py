@@ -23,7 +23,7 @@ from scheduling.engine.line import Line, Occupancy
 from scheduling.engine.planner import Planner
 from scheduling.engine.preemption import Outlook, promise_of, take_over
 from scheduling.engine.prospects import release_of
-from scheduling.engine.proving import cost_of, serve_then
+from scheduling.engine.proving import cost_of, serve_then, within_caps
 from scheduling.engine.shapes import demand_of
 from scheduling.engine.taking import allocation_of, as_far_as_free, with_what_must_be_free
 from scheduling.engine.types import (
@@ -137,12 +137,10 @@ class Promises:
         """Whether with this loan another job of the same queue would not be within its caps when it is promised to
         start.
         """
-        job = claim.job
-        ends_ms = _NEVER if job.runs_ms is None else self._outlook.now_ms + job.runs_ms
-        mine = (one for one in self._kept if one.holder.queue == job.queue and one.job != job.job)
-        return any(
-            kept.starts_at_ms < ends_ms and self._is_delayed(kept, claim, placed, ends_ms) for kept in mine
-        )
+        runs_ms = claim.job.runs_ms
+        ends_ms = _NEVER if runs_ms is None else self._outlook.now_ms + runs_ms
+        before = [one for one in self._kept if one.starts_at_ms < ends_ms]
+        return self._exceeds_caps(claim, placed, ends_ms, before)
 
     def _delays_others(
         self, claim: Claim, placed: Sequence[Placed], ends_ms: int, lifted: Sequence[_Kept]
@@ -152,23 +150,35 @@ class Promises:
         """
         lenders = [kept for kept in lifted if kept.job != claim.job.job]
         nodes = {one.node for one in placed} & {place.node for kept in lenders for place in kept.places}
-        shares_caps = claim.borrows or any(kept.holder.queue == claim.job.queue for kept in lenders)
-        others = (
-            kept
-            for kept in self._kept
-            if kept not in lifted
-            and (
-                not nodes.isdisjoint(place.node for place in kept.places)
-                or (shares_caps and kept.holder.queue == claim.job.queue)
+        others = [kept for kept in self._kept if kept not in lifted]
+        here = (one for one in others if not nodes.isdisjoint(place.node for place in one.places))
+        return self._exceeds_caps(claim, placed, ends_ms, others) or not all(
+            serve_then(
+                self._line_with(one, claim, placed, ends_ms).planner_at(one.starts_at_ms), one.places, None
             )
+            for one in here
         )
-        return any(self._is_delayed(kept, claim, placed, ends_ms) for kept in others)
 
-    def _is_delayed(self, kept: _Kept, claim: Claim, placed: Sequence[Placed], ends_ms: int) -> bool:
-        """Whether the promise would not hold with this job there until then, beside all that was promised earlier."""
+    def _exceeds_caps(
+        self, claim: Claim, placed: Sequence[Placed], ends_ms: int, others: Sequence[_Kept]
+    ) -> bool:
+        """Whether one of them that counts under the same caps would not be within them when it starts."""
+        if self._planner.quotas is None or not (claim.caps or claim.borrows):
+            return False
+        return not all(
+            within_caps(
+                self._state,
+                self._line_with(one, claim, placed, ends_ms).quotas_at(one.starts_at_ms),
+                one.places,
+            )
+            for one in others
+            if one.holder.queue == claim.job.queue and one.job != claim.job.job
+        )
+
+    def _line_with(self, kept: _Kept, claim: Claim, placed: Sequence[Placed], ends_ms: int) -> Line:
+        """What the promise is proved on: this job there until then, and all that was promised to others earlier."""
         earlier = [one for one in self._kept[: self._kept.index(kept)] if one.job != claim.job.job]
-        line = self._line((holder_of(claim.job), placed, ends_ms), promised=earlier)
-        return not serve_then(line.planner_at(kept.starts_at_ms), kept.places, None)
+        return self._line((holder_of(claim.job), placed, ends_ms), promised=earlier)
 
     def started(self, claim: Claim, placed: Sequence[Placed]) -> None:
         """What starts in this plan ends some day, too; nobody waits for what the job was promised."""
