@@ -141,7 +141,7 @@ SENTENCES: Mapping[ReasonCode, tuple[Text, Text]] = {
         _("Programs that Headrace did not start use the memory that this job needs."),
     ),
     ReasonCode.CORES_TOTAL: (
-        _("Cores in one node: this job needs %(needed)s, %(node)s has %(available)s in all."),
+        _("This job needs %(needed)s cores in one node; %(node)s has %(available)s in all."),
         _("No suitable node has as many cores as this job asks for."),
     ),
     ReasonCode.CORES_FREE: (

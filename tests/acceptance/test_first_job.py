@@ -79,7 +79,7 @@ def test_explain_says_why_a_job_waits_and_why_one_was_placed(hands: Hands) -> No
     waiting = hands.submit("true", resources={"cores": 8192})
     eventually(lambda: hands.job(waiting)["reason"]["code"] == "cores-total", what="a reason")
     said = hands.headrace("explain", str(waiting)).stdout
-    assert "Cores in one node: this job needs 8192" in said
+    assert "This job needs 8192 cores in one node" in said
     hands.client.cancel(waiting)
     placed = hands.ended(hands.submit("true"))
     said = hands.headrace("explain", str(placed["id"])).stdout
