@@ -108,13 +108,13 @@ class Connection:
     def run(self, line: str, *, limit_s: float, most_bytes: int) -> Printed:
         """What a command line prints. Raises Unreached where the connection is gone."""
         deadline_s = clock.monotonic_s() + limit_s
-        # Twice, since packets have their own weight, and what a closed channel still sends has to be read, too.
-        self._bounded.allow(2 * most_bytes)
+        # What is read, what the window then still lets come, which has to be read, too, and the packets' own weight.
+        self._bounded.allow(3 * most_bytes)
         transport = self._client.get_transport()
         try:
             if transport is None:
                 raise EOFError
-            channel = transport.open_session(timeout=limit_s)
+            channel = transport.open_session(window_size=most_bytes, timeout=limit_s)
         except (paramiko.SSHException, EOFError, OSError) as error:
             raise self._lost(error) from error
         with contextlib.closing(channel):
