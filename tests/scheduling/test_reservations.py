@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,11 +11,12 @@ from controlplane.base import clock
 from inventory.models import Device
 from queues.models import Job, JobStatus
 from scheduling.cycle import Worker
+from scheduling.engine.types import Reservation
 from scheduling.models import Placement, Promise, ShapeReason
 from scheduling.pauses import pause_part
 from scheduling.selectors.explanations import explain_job
 from scheduling.selectors.fits import fits
-from scheduling.selectors.live import live_view
+from scheduling.selectors.live import keeping, live_view
 from tests.scheduling import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -86,6 +88,15 @@ def test_nothing_that_is_promised_is_offered_to_others(user, node):
     told = fits(live_view(), free.pk, user)
     assert [one["id"] for one in told["jobs"]] == [above.pk, small.pk, short.pk]
     assert [one["to"] for one in explain_job(Job.objects.get(pk=wide.pk), user)["changes"]] == [2]
+
+
+def test_what_is_held_for_a_job_is_not_among_the_most_that_a_node_gives(user, node):
+    live, device = live_view(), Device.objects.first()
+    before = fits(live, device.pk, user)["largest"]
+    place = Reservation(1, node.pk, 0, cpus=(0, 1), host_memory_mib=1024)
+    after = fits(replace(live, state=keeping(live.state, [place])), device.pk, user)["largest"]
+    assert before["cores"] - after["cores"] == 2
+    assert before["host_memory_mib"] - after["host_memory_mib"] == 1024
 
 
 def test_another_process_keeps_the_promise(user, node):
