@@ -15,6 +15,7 @@ PAGES = [
     "/jobs/new",
     "/queues",
     "/nodes",
+    "/images",
     "/policy",
     "/what-if",
     "/health",
