@@ -291,11 +291,11 @@ def test_an_address_where_nothing_listens_is_unreachable(machine):
     assert (host.problem, host.problem_detail) == ("unreachable", "Connection refused")
 
 
-def test_a_look_ends_in_time_whatever_hangs(machine, monkeypatch):
+def test_a_look_ends_in_time_whatever_hangs(machine):
     machine.tool("nvidia-smi", nvidia_smi(0))
     machine.tool("cnmon", "#!/bin/sh\nexec sleep 600\n")
-    way = machine.way
-    seen = looking.look(way, with_host=True, paused={}, limit_s=1.5)
+    # Long enough for the questions before the one that hangs, on a machine with much else to do.
+    seen = looking.look(machine.way, with_host=True, paused={}, limit_s=6)
     assert seen.problem is None and seen.hung == {"cnmon"}
     problems = [output.problem for output in seen.outputs if output.name.startswith("cnmon")]
     assert problems[1:] == ["cnmon info: no time left", "cnmon topo -m: no time left"]
