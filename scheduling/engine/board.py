@@ -4,6 +4,7 @@ that changed.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,6 +120,11 @@ class Board:
     def lines(self) -> int:
         """How many there are."""
         return len(self._score)
+
+    def lines_beside(self, lines: Bools | None, nodes: Collection[int]) -> Bools:
+        """Those of these lines (None: of all) that are on none of the nodes, given by their ids."""
+        beside: Bools = ~np.isin(self._ledger.node.id[self._nodes], list(nodes))
+        return beside if lines is None else lines & beside
 
     @property
     def interned_models(self) -> Interner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -123,28 +123,64 @@ class Planner:
                 refused.append(claim)
             else:
                 placed += decisions
-        lent, still = self._lend(refused, steward)
+        opened, refused = self._opened(refused, steward)
+        lent, refused = self._lend(refused, steward)
+        late, refused = self._opened(refused, steward)
         return Plan(
-            placed=(*placed, *lent),
-            refused=self._refusals(still, steward),
+            placed=(*placed, *opened, *lent, *late),
+            refused=self._refusals(refused, steward),
             considered=len(considered),
             exhausted=len(considered) == len(jobs),
         )
 
     def _serve(self, claim: Claim, steward: Steward | None) -> list[Placed] | None:
-        mark = self.checkpoint()
-        decisions = self.start(claim)
-        if steward is None:
+        decisions = self._begin(claim, steward)
+        if decisions is not None or steward is None:
             return decisions
-        if decisions is not None and claim.borrows and steward.forbids_loan(claim, decisions):
-            self.roll_back(mark)
-            decisions = None
-        decisions = steward.backfill(claim) if decisions is None else decisions
+        decisions = steward.backfill(claim)
         if decisions is None:
             steward.refused(claim)
         else:
             steward.started(claim, decisions)
         return decisions
+
+    def _begin(self, claim: Claim, steward: Steward | None) -> list[Placed] | None:
+        """A start beside all promises."""
+        mark = self.checkpoint()
+        decisions = self.start(claim)
+        if steward is None or decisions is None:
+            return decisions
+        if claim.borrows and steward.forbids_loan(claim, decisions):
+            self.roll_back(mark)
+            return None
+        steward.started(claim, decisions)
+        return decisions
+
+    def _opened(self, refused: Sequence[Claim], steward: Steward | None) -> tuple[list[Placed], list[Claim]]:
+        """Start jobs that their caps kept from the device that fitted best, when others have taken that one and the
+        next counts for less. What started, and all that still wait.
+        """
+        placed: list[Placed] = []
+        still, closed, place = list(refused), set[object](), 0
+        while place < len(still):
+            claim = still[place]
+            decisions = None
+            if claim.caps and claim.key not in closed and self._is_open(claim):
+                self._refused -= _kinds(claim)
+                decisions = self._begin(claim, steward)
+            if decisions is None:
+                closed.add(claim.key)
+                place += 1
+            else:
+                placed += [replace(decision, borrowed=claim.borrows) for decision in decisions]
+                del still[place]
+                closed, place = set(), 0
+        return placed, still
+
+    def _is_open(self, claim: Claim) -> bool:
+        board = self.board(claim.shape)
+        lines = open_lines(claim, board, self.quotas) if board.demand.costs_vary else None
+        return lines is not None and bool((lines & board.candidates(self.room_uw())).any())
 
     def _lend(self, refused: Sequence[Claim], steward: Steward | None) -> tuple[list[Placed], list[Claim]]:
         """Let jobs of borrowing queues have what all others left, beyond the caps of their queues; what was lent, and
@@ -255,9 +291,7 @@ class Planner:
 
     def _is_refused(self, claim: Claim) -> bool:
         """Whether a like job was refused before, or one of its replicas alone; what fits nobody fits no owner."""
-        shape, replicas, owner = claim.key
-        kinds = {(shape, 1, owner), (shape, replicas, owner), (shape, 1, None), (shape, replicas, None)}
-        return not kinds.isdisjoint(self._refused)
+        return not _kinds(claim).isdisjoint(self._refused)
 
     def _lift(self, job: int) -> None:
         """What is held for a job counts under caps for others alone."""
@@ -286,7 +320,7 @@ class Planner:
     def _with_holds(
         self, claim: Claim, holds: Sequence[Allocation]
     ) -> list[tuple[Placed, Allocation]] | None:
-        """As `_all_or_none`; None, too, when the job and what stays kept would draw too much together."""
+        """As `all_or_none`; None, too, when the job and what stays kept would draw too much together."""
         self._granted_uw = self._draw_uw()
         self._lift(claim.job.job)
         for hold in holds:
@@ -304,8 +338,12 @@ class Planner:
             here = [hold for hold in holds if hold.node == node]
             self.ledger.take(rest_of(node, here, [a for _, a in placed if a.node == node]))
 
-    def all_or_none(self, claim: Claim) -> list[tuple[Placed, Allocation]] | None:
-        """Take a place for every replica; what was taken before one fails is left to the caller's roll back."""
+    def all_or_none(
+        self, claim: Claim, shunned: Collection[int] = ()
+    ) -> list[tuple[Placed, Allocation]] | None:
+        """Take a place for every replica, on none of the nodes that are shunned; what was taken before one fails is
+        left to the caller's roll back.
+        """
         placed: list[tuple[Placed, Allocation]] = []
         job = claim.job
         room = room_for(self.ledger, self.board(claim.shape).demand) if job.replicas > 1 else None
@@ -314,17 +352,20 @@ class Planner:
             if room is not None:
                 used = {allocation.node for _, allocation in placed}
                 together = together_ppm(self.ledger, used, room, job.replicas)
-            found = self._place(claim, replica, together)
+            found = self._place(claim, replica, together, shunned)
             if found is None:
                 return None
             self._take(job, found[1])
             placed.append(found)
         return placed
 
-    def _place(self, claim: Claim, replica: int, together: Ints | None) -> tuple[Placed, Allocation] | None:
+    def _place(
+        self, claim: Claim, replica: int, together: Ints | None, shunned: Collection[int] = ()
+    ) -> tuple[Placed, Allocation] | None:
         job, board, room_uw = claim.job, self.board(claim.shape), self.room_uw()
         lines = open_lines(claim, board, self.quotas)
-        choices = board.best(1 + _RUNNERS_UP, room_uw=room_uw, lines=lines, together_ppm=together)
+        tried = board.lines_beside(lines, shunned) if shunned else lines
+        choices = board.best(1 + _RUNNERS_UP, room_uw=room_uw, lines=tried, together_ppm=together)
         if not choices:
             return None
         verdicts = board.verdicts_within(room_uw)
@@ -428,6 +469,12 @@ class Planner:
             count += 1
         self.roll_back(mark)
         return count
+
+
+def _kinds(claim: Claim) -> set[tuple[int, int, object]]:
+    """The keys of jobs that ask for no more than this one."""
+    shape, replicas, owner = claim.key
+    return {(shape, 1, owner), (shape, replicas, owner), (shape, 1, None), (shape, replicas, None)}
 
 
 def _allocation(choice: Choice, cores: Sequence[int], job: PendingJob) -> Allocation:

@@ -121,9 +121,9 @@ class Promises:
         mark = self._planner.checkpoint()
         for kept in lifted:
             self._lift(kept)
-        placed = self._planner.all_or_none(claim)
-        if placed is None or self._delays_others(claim, [one for one, _ in placed], ends_ms, lifted):
-            nobody = placed is None and claim.job.replicas == 1 and not has_room(self._planner, claim)
+        nobody = job.replicas == 1 and not has_room(self._planner, claim)
+        placed = None if nobody else self._beside_others(claim, ends_ms, lifted)
+        if placed is None:
             self._without_use.add((claim.shape if nobody else claim.key, jobs))
             self._planner.roll_back(mark)
             return None
@@ -131,7 +131,23 @@ class Promises:
         for kept in lifted:
             if kept.job != job.job:
                 self._settle(kept)
-        return [decision for decision, _ in placed]
+        return placed
+
+    def _beside_others(self, claim: Claim, ends_ms: int, lifted: Sequence[_Kept]) -> list[Placed] | None:
+        """The best place that delays nobody: each that does is left out of the next try."""
+        lent = {place.node for kept in lifted for place in kept.places}
+        shunned: set[int] = set()
+        while True:
+            mark = self._planner.checkpoint()
+            found = self._planner.all_or_none(claim, shunned)
+            placed = [decision for decision, _ in found or ()]
+            if not placed or not self._delays_others(claim, placed, ends_ms, lifted):
+                return placed or None
+            self._planner.roll_back(mark)
+            more = {one.node for one in placed} & lent
+            if not more:
+                return None
+            shunned |= more
 
     def forbids_loan(self, claim: Claim, placed: Sequence[Placed]) -> bool:
         """Whether with this loan another job of the same queue would not be within its caps when it is promised to

@@ -32,6 +32,11 @@ class Demand:
         """Books whole devices: nothing is shared and no pre-check is made."""
         return not self.request.shareable or self.request.device_compute_milli >= WHOLE_MILLI
 
+    @property
+    def costs_vary(self) -> bool:
+        """Whether it depends on a device's memory how much of its compute is booked."""
+        return not self.whole and self.request.device_memory_mib is not None
+
     def device_counts(self, largest_pool: int) -> Sequence[int]:
         """Numbers of devices to try, least first: the asked one, or 1, 2, ... for a splittable job without."""
         if self.request.devices > 0:

@@ -221,6 +221,26 @@ def test_every_job_that_would_start_but_for_a_promise_is_told_so() -> None:
     assert [one.waits_for for one in found.refused] == [None, 1, 1]
 
 
+def test_who_would_delay_somebody_on_one_node_starts_on_another() -> None:
+    """On node 1, job 901 is to have nearly all memory in ten minutes; what is kept for job 902 there is then missed."""
+    hour = NOW + 60 * MIN
+    places = [
+        Reservation(902, 1, hour, (SliceChoice(104, 80 * GIB, 1000),), (4,), 20 * GIB),
+        Reservation(901, 1, NOW + 10 * MIN, (SliceChoice(100, 80 * GIB, 1000),), (0,), 90 * GIB),
+        Reservation(903, 2, hour, (SliceChoice(204, 80 * GIB, 1000),), (4,), 20 * GIB),
+    ]
+    first = replace(runs(50, [100], ends=NOW + 10 * MIN), host_memory_mib=60 * GIB)
+    nodes = []
+    for number, model in ((1, "NVIDIA A100-SXM4-80GB"), (2, T4)):
+        booked = [1000 * (n != 4) for n in range(8)]
+        cards = [device(100 * number + n, model=model, compute_booked_milli=booked[n]) for n in range(8)]
+        nodes.append(node(number, cards, memory_mib=128 * GIB, memory_booked_mib=60 * GIB))
+    asked = Request(devices=1, cores=1, host_memory_mib=20 * GIB, previous_nodes=(1,))
+    found = decide(nodes, [job(1, asked, runs_ms=30 * MIN)], [first], places)
+    assert promised(found) == [901, 902, 903]
+    assert [(one.job, one.node) for one in found.placed] == [(1, 2)]
+
+
 def test_to_explain_costs_no_more_with_many_promises() -> None:
     """Sixteen promises, and two hundred owners whose caps would allow a start."""
     models = [f"Model {letter}" for letter in "ABCDEFGH"]

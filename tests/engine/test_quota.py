@@ -133,6 +133,16 @@ def test_a_slice_of_memory_costs_its_part_of_the_device() -> None:
     assert cap is not None and (cap.cap_milli, cap.asked_milli) == (200, 250)
 
 
+def test_who_gets_within_the_cap_by_what_another_took_starts_in_the_same_plan() -> None:
+    """On the smaller card, which fits better, the first job would count 500 milli; the second one takes that card."""
+    nodes = [node(1, [device(1, 40 * GIB), device(2, 80 * GIB)])]
+    policy = capped(queue(2, 150_000, devices_booked_milli=1), queue(3, None))
+    line = [job(1, shared(20 * GIB)), job(2, shared(30 * GIB), queue=3), job(3, shared(20 * GIB))]
+    found = decide(nodes, line, policy)
+    assert [(one.job, one.slices[0].device) for one in found.placed] == [(2, 1), (1, 2)]
+    assert [refusal.code for refusal in found.refused] == [ReasonCode.QUEUE_CAP]
+
+
 def test_a_cap_on_one_model_leaves_the_others() -> None:
     """No queue takes all A100s; who takes any model goes elsewhere."""
     nodes = [*cards(4), *cards(4, first=11, model=T4)]
