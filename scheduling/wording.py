@@ -225,6 +225,9 @@ OTHER_SENTENCES: Mapping[str, Text] = {
     "start-never": _(
         "No node that is there now can ever take it as it is set up, not even with nothing else on it."
     ),
+    "start-promised": _(
+        "When it could start is unknown: there is room, but it is kept for jobs that were promised it."
+    ),
     "start-no-known-end": _("When it could start is unknown: no known end of a running job would let it."),
     "start-recorded": _("When it could start is unknown: a recording does not say how long jobs run."),
     "start-not-tried": _(

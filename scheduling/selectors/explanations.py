@@ -121,7 +121,7 @@ def explain_refusal(
         "near": [_near(near, names) for near in found.near],
         "changes": [_change(one, spec, names[one.node]) for one in found.changes],
         "picture": _picture(live, found, job.request),
-        **_start(live, found, job, user),
+        **_start(live, found, job, user, refusal.waits_for),
         "cap": None if found.cap is None else cap_view(found.cap, user),
     }
 
@@ -136,10 +136,14 @@ def _found(live: Live, refusal: Refusal, job: PendingJob) -> Explanation:
     return replace(found, changes=beside.changes)
 
 
-def _start(live: Live, found: Explanation, job: PendingJob, user: User) -> Mapping[str, Any]:
-    """When it could start, or why that is not known; there is nothing to wait for where it fits now."""
+def _start(
+    live: Live, found: Explanation, job: PendingJob, user: User, waits_for: int | None
+) -> Mapping[str, Any]:
+    """When it could start, or why that is not known; there is nothing to wait for where it fits now, but for the jobs
+    that were promised the place.
+    """
     if found.code is None:
-        return NO_START
+        return {**NO_START, "start_unknown": unknown_view(Unknown.PROMISED)} if waits_for else NO_START
     policy = live.policy.engine
     view = estimate_view(live.state, job, policy, now_ms=live.now_ms, pending=live.pending)
     if view is not None:

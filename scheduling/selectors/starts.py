@@ -28,6 +28,7 @@ class Unknown(StrEnum):
 
     NEVER = "start-never"
     NO_END = "start-no-known-end"
+    PROMISED = "start-promised"
     RECORDED = "start-recorded"
     NOT_TRIED = "start-not-tried"
 

@@ -51,6 +51,12 @@ def test_placeholders_are_kept(file: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parts[-3])
+def test_chinese_is_punctuated_as_chinese(file: Path) -> None:
+    half_width = re.compile(r"[\u4e00-\u9fff][,:;?!]|[,:;?!] ?[\u4e00-\u9fff]")
+    assert [text for text in read_po(file).values() if half_width.search(text or "")] == []
+
+
 def test_catalogues_survive_quotes_and_line_breaks(tmp_path: Path) -> None:
     texts = {'a "quoted" \\ text': ["x.py"], "two\nlines\t": ["x.py", "y.py"], "é": []}
     translations = {text: f"译 {text}" for text in texts}

@@ -63,7 +63,7 @@ def test_small_jobs_behind_a_large_one_that_waited_long_run_only_until_it_starts
     assert told["reservation"]["nodes"] == [{"id": node.pk, "name": node.name}]
     assert ShapeReason.objects.get(shape=long.shape).code == "reserved"
     told = explain_job(Job.objects.get(pk=long.pk), user)
-    assert told["sentence"]["code"] == "reserved"
+    assert told["sentence"]["code"] == "reserved" and told["start_unknown"]["code"] == "start-promised"
     assert told["sentence"]["text"].startswith(f"Waits for the reservation of job {large.pk},")
 
 

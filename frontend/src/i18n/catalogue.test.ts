@@ -30,6 +30,11 @@ describe("catalogue", () => {
     }
   });
 
+  it("is punctuated as Chinese", () => {
+    const halfWidth = /[\u4e00-\u9fff][,:;?!]|[,:;?!] ?[\u4e00-\u9fff]/;
+    expect(texts(zh).filter(([, text]) => halfWidth.test(text))).toEqual([]);
+  });
+
   it("counts in English by its plural rules", () => {
     const counted = /\{\{\w+\}\} (jobs|nodes|devices|cores|cycles|hours|days|tasks|replicas|alerts|members|links|steps)\b/;
     const unruled = texts(en).filter(([key, text]) => counted.test(text) && !/_(one|other)$/.test(key)).map(([key]) => key);
