@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+import typer
+from typer.exceptions import TyperException
+
 from client.cli import app
 from client.errors import ApiError, ClientError, Exit, NotSignedIn, Unreachable
 from client.messages import say
@@ -14,7 +17,13 @@ from client.render import escape_controls
 def main() -> None:
     """Run the command; every expected failure is one line on standard error and a documented exit code."""
     try:
-        app()
+        # Typer would end misuse with 2, which may as well be a job's own code, and Ctrl-D with 1.
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        sys.stderr.write(escape_controls(error.format_message(), keep="\n") + "\n")
+        sys.exit(int(Exit.USAGE))
+    except typer.Abort:
+        sys.exit(int(Exit.CANCELLED))
     except ClientError as error:
         sys.stderr.write(escape_controls(_sentence(error), keep="\n") + "\n")
         sys.exit(int(error.exit_code))
@@ -22,6 +31,7 @@ def main() -> None:
         # The reader of our output left; Python would complain again while flushing at exit.
         sys.stderr.close()
         sys.exit(int(Exit.INTERNAL))
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _sentence(error: ClientError) -> str:

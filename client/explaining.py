@@ -50,11 +50,9 @@ def _show_decision(decision: JSON) -> None:
     print(
         say(
             "placed",
-            node=escape_controls(decision["node"]["name"]),
             cpus=span(decision["cpus"]),
             devices=devices_of(decision["devices"]),
             score=score(winner_ppm, decimals),
-            candidates=decision["candidates"],
         )
     )
     for term in decision["terms"]:

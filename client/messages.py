@@ -68,8 +68,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "would-yield": ("Asked to leave for it: {jobs}", "将请其离开：{jobs}"),
     "would-wait": ("Would wait: {text}", "将会等待：{text}"),
     "placed": (
-        "Placed on {node}: cores {cpus}, devices {devices}; score {score}, best of {candidates}.",
-        "放置在 {node}：核心 {cpus}，设备 {devices}；得分 {score}，共 {candidates} 个候选。",
+        "Cores {cpus}, devices {devices}; score {score}.",
+        "核心 {cpus}，设备 {devices}；得分 {score}。",
     ),
     "summary-waits": ("--summary goes with --wait", "--summary 需与 --wait 一起使用"),
     "summary-job": ("Job", "作业"),

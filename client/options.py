@@ -10,12 +10,15 @@ from client.errors import ApiError
 OPTIONS = {
     "at_once": "--array TASKS:AT_ONCE",
     "command": "COMMAND",
+    "cores": "--cores",
     "device_compute_milli": "--device-compute-milli",
     "device_memory": "--device-memory",
     "device_memory_mib": "--device-memory",
     "device_models": "--device-model",
+    "devices": "--devices",
     "expires_in_days": "--expires-in-days",
     "host_key": "--fingerprint",
+    "image": "--image",
     "lose_work": "--lose-work",
     "max_retries": "--max-retries",
     "memory_mib": "--memory",
@@ -23,7 +26,9 @@ OPTIONS = {
     "node_labels": "--node-label",
     "node_set": "--node-set",
     "on_hold": "--hold",
+    "priority": "--priority",
     "quota_milli": "DEVICES",
+    "replicas": "--replicas",
     "share_milli": "DEVICES",
     "tasks": "--array",
     "time_limit_s": "--time-limit",
@@ -33,7 +38,7 @@ _FIELDS = re.compile(r"(?<![\w.-])(" + "|".join(name for name in OPTIONS if "_" 
 
 
 def named(field: str) -> str:
-    """The field, and the option that says it where its name is another."""
+    """The field, and the option that says it."""
     part = next((one for one in reversed(field.split(".")) if not one.isdigit()), field)
     option = OPTIONS.get(part)
     return f"{field} ({option})" if option else field
