@@ -8,14 +8,17 @@ import pytest
 
 from agent.protocol import Checkpoint, ExitReason, Pressure, PressureKind, TaskPhase, Want
 from controlplane.alerts.models import Alert
+from controlplane.base import clock
 from controlplane.base.problems import Problem
-from inventory.models import Device, DeviceHealth, Node, NodeState
+from inventory.models import Device, DeviceHealth, Node, NodeContact, NodeState
+from inventory.operations import change_node_state
 from queues.events import event_text
 from queues.models import Job, JobEvent, JobStatus
 from scheduling import gangs
 from scheduling.apply import Applying, StaleCode, apply_placed
 from scheduling.backends.agent import desired_set
 from scheduling.engine.plan import plan
+from scheduling.evacuation import reconcile
 from scheduling.losses import declare_lost_nodes
 from scheduling.models import CoreBooking, Cycle, Decision, Phase, Placement, ShapeReason, Slice
 from scheduling.operations import cancel_job, requeue_job, suspend_job
@@ -234,6 +237,29 @@ def test_a_failed_device_of_one_is_avoided_by_all(user, nodes):
     job = fresh(job)
     assert (job.status, job.requeues_left) == ("pending", 4)
     assert job.excluded_devices == list(nodes[1].devices.values_list("pk", flat=True))
+
+
+def test_a_gang_leaves_an_emptied_node_as_a_whole_and_returns_as_a_whole(user, nodes):
+    """C26: a stranger has one of its places by then; nothing of the gang lives until it has all of them."""
+    NodeContact.objects.create(node=nodes[1])
+    job, both = running(user)
+    change_node_state(nodes[1], "drain", reason="fans", drain_deadline=clock.now())
+    assert reconcile() == 2
+    assert phases(job) == [Phase.STOPPING, Phase.STOPPING]
+    for one in both:
+        stopped(one)
+    stranger = make.make_job(user, resources={"devices": 1})
+    make.run_cycle()
+    change_node_state(nodes[1], "uncordon", reason="mended")
+    make.run_cycle()
+    assert (fresh(job).status, fresh(stranger).status) == ("pending", "starting")
+    assert Slice.objects.count() == 1, "what the gang cannot use as a whole it does not keep"
+    (other,) = Placement.objects.filter(job=stranger)
+    make.report(other.node, make.started(other))
+    make.report(other.node, make.ended(other))
+    make.run_cycle()
+    assert fresh(job).status == JobStatus.STARTING
+    assert [(one.attempt, one.phase) for one in replicas(job)] == [(2, Phase.ASSIGNED)] * 2
 
 
 def test_cancelling_stops_all(user, nodes):
