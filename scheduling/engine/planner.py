@@ -145,15 +145,20 @@ class Planner:
         return decisions
 
     def _begin(self, claim: Claim, steward: Steward | None) -> list[Placed] | None:
-        """A start beside all promises."""
+        """A start beside all promises; a loan only where it leaves to others of its queue what is held for them, or was
+        promised to them.
+        """
         mark = self.checkpoint()
         decisions = self.start(claim)
-        if steward is None or decisions is None:
-            return decisions
-        if claim.borrows and steward.forbids_loan(claim, decisions):
-            self.roll_back(mark)
+        if decisions is None:
             return None
-        steward.started(claim, decisions)
+        if claim.borrows and self.quotas is not None:
+            kept = self.quotas.keeps_within(claim.job.queue)
+            if not kept or (steward is not None and steward.forbids_loan(claim, decisions)):
+                self.roll_back(mark)
+                return None
+        if steward is not None:
+            steward.started(claim, decisions)
         return decisions
 
     def _opened(self, refused: Sequence[Claim], steward: Steward | None) -> tuple[list[Placed], list[Claim]]:

@@ -52,14 +52,7 @@ def within_caps(state: ClusterState, quotas: Quotas | None, places: Sequence[Res
     if quotas is None:
         return True
     holder = Holder(places[0].queue, places[0].team, places[0].owner)
-    caps = quotas.caps_of(holder, cores=not places[0].slices)
-    for place in places if caps else ():
-        model, milli, cores = cost_of(state, place)
-        room = min(cap.room_milli for cap in caps) if cores else quotas.room_by_model(caps)[model]
-        if milli > room:
-            return False
-        quotas.take(holder, model=model, milli=milli, cores=cores)
-    return True
+    return quotas.take_within(holder, [cost_of(state, place) for place in places])
 
 
 def _takes(planner: Planner, rows: Allocation, demand: Demand | None) -> bool:

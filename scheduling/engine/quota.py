@@ -184,6 +184,31 @@ class Quotas:
         queue.held[cores] += milli
         self._journal.append((touched, queue, cores, milli))
 
+    def take_within(self, holder: Holder, costs: Sequence[tuple[int, int, bool]]) -> bool:
+        """Whether the places of one job, each as the arguments of `take`, stay within its caps, which are used up by
+        that.
+        """
+        caps = self.caps_of(holder, cores=costs[0][2])
+        for model, milli, cores in costs if caps else ():
+            room = min(cap.room_milli for cap in caps) if cores else self.room_by_model(caps)[model]
+            if milli > room:
+                return False
+            self.take(holder, model=model, milli=milli, cores=cores)
+        return True
+
+    def keeps_within(self, queue: int) -> bool:
+        """Whether caps would let each job of the queue have what is held for it."""
+        for job, parts in self._kept.items():
+            if job in self._lifted or parts[0].holder.queue != queue:
+                continue
+            mark = self.checkpoint()
+            self.lift(job)
+            fits = self.take_within(parts[0].holder, [(part.model, part.milli, part.cores) for part in parts])
+            self.roll_back(mark)
+            if not fits:
+                return False
+        return True
+
     def lift(self, job: int) -> None:
         """From now on what is held for this job counts no more: it is served, or counted otherwise."""
         if job in self._lifted or job not in self._kept:

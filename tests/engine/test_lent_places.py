@@ -8,14 +8,16 @@ from dataclasses import replace
 from scheduling.engine.types import (
     CpuInfo,
     EnginePolicy,
+    Hold,
     Holding,
     PendingJob,
     Plan,
     Request,
     Running,
+    SliceChoice,
 )
 from tests.engine.build import A100, GIB, QUEUES, cpus, device, job, node
-from tests.engine.test_reservations import BUSY, MIN, NOW, PATIENT, T4, decide, eight, runs, started
+from tests.engine.test_reservations import BUSY, MIN, NOW, ONE, PATIENT, T4, decide, eight, runs, started
 
 OFFLINE = 3
 
@@ -87,6 +89,22 @@ def test_no_loan_costs_a_job_of_the_same_queue_its_promise() -> None:
     assert (started(found), promises(found)) == ([], [(1, 10)])
     short = replace(small, runs_ms=9 * MIN)
     assert started(decide(nodes, [large, short], running, policy=policy)) == [2]
+
+
+def test_no_loan_costs_a_job_of_the_same_queue_what_is_held_for_it() -> None:
+    """Four devices are beyond the queue's share, and its only job may have them; with a loan it would not be the only
+    one.
+    """
+    kept = tuple(SliceChoice(100 + n, 80 * GIB, 1000) for n in range(4))
+    holds = (Hold(1, kept, (0,), queue=OFFLINE, team=1),)
+    jobs = [job(1, Request(devices=4, cores=1), queue=OFFLINE), job(2, ONE, queue=OFFLINE)]
+    policy, full = borrowing(quota_ppm=100_000), eight(busy=7)
+    victims = [runs(50, range(100, 107), ends=None)]
+    assert started(decide([replace(full, holds=holds)], jobs, victims, policy=policy)) == []
+    freed = tuple(replace(one, compute_booked_milli=0, memory_booked_mib=0) for one in full.devices[:4])
+    then = replace(full, devices=(*freed, *full.devices[4:]), holds=holds)
+    found = decide([then], jobs, policy=policy)
+    assert [(one.job, one.borrowed) for one in found.placed] == [(1, False), (2, True)]
 
 
 def test_who_starts_gives_up_its_own_promise_and_is_not_kept_by_it() -> None:

@@ -38,7 +38,7 @@ class World:
     rng: Random
     running: dict[int, Running] = field(default_factory=dict)
     holds: dict[int, tuple[int, Hold]] = field(default_factory=dict)
-    # Who yielded to whom, and what their queue held of its own then.
+    # Who yielded to whom, and what their queue was left then.
     yielded: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def policy(self, *, lending: bool) -> EnginePolicy:
@@ -83,22 +83,23 @@ class World:
 
     def ask(self, found: Plan) -> None:
         for one in found.preemptions:
-            victim = self.running[one.job]
-            assert not victim.leaving
+            assert not self.running[one.job].leaving
             # Who yielded may take only what its queue has given up or lost since.
-            own = self.yielded.get((one.for_job, one.job))
-            assert own is None or self.own(self.jobs[one.for_job].queue) < own, "taken back"
-            self.yielded[one.job, one.for_job] = self.own(victim.queue)
-            self.running[one.job] = replace(victim, leaving=True, spared=True)
+            left = self.yielded.get((one.for_job, one.job))
+            assert left is None or self.staying(self.jobs[one.for_job].queue) < left, "taken back"
+        for one in found.preemptions:
+            self.running[one.job] = replace(self.running[one.job], leaving=True, spared=True)
+        for one in found.preemptions:
+            self.yielded[one.job, one.for_job] = self.staying(self.running[one.job].queue)
         for place in found.takeovers:
             hold = Hold(place.job, place.slices, place.cpus, queue=place.queue, team=place.team)
             self.holds[place.job] = (place.node, hold)
 
-    def own(self, queue: int) -> int:
-        """Devices that the queue holds and did not borrow."""
-        return sum(
-            len(one.slices) for one in self.running.values() if one.queue == queue and not one.borrowed
-        )
+    def staying(self, queue: int) -> int:
+        """Devices that the queue holds, what is lent to it and kept for it included, without those who leave."""
+        kept = [hold for _node, hold in self.holds.values() if hold.queue == queue]
+        runs = [one for one in self.running.values() if one.queue == queue and not one.leaving]
+        return sum(len(one.slices) for one in [*kept, *runs])
 
     def leave(self) -> None:
         """Some of those that were asked are gone."""
