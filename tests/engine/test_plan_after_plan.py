@@ -99,7 +99,7 @@ class World:
         """Devices that the queue holds, what is lent to it and kept for it included, without those who leave."""
         kept = [hold for _node, hold in self.holds.values() if hold.queue == queue]
         runs = [one for one in self.running.values() if one.queue == queue and not one.leaving]
-        return sum(len(one.slices) for one in [*kept, *runs])
+        return sum(len(part) for part in [*(one.slices for one in kept), *(one.slices for one in runs)])
 
     def leave(self) -> None:
         """Some of those that were asked are gone."""
