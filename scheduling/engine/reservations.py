@@ -162,17 +162,19 @@ class Promises:
         self, claim: Claim, placed: Sequence[Placed], ends_ms: int, lifted: Sequence[_Kept]
     ) -> bool:
         """Whether the job, which uses places promised for later (`lifted`), would delay somebody who starts before it
-        has ended: those places are kept all the same, so what it uses is missed on its nodes and under its caps.
+        has ended: those places are kept all the same, so what it uses is missed on its nodes, under its caps and of
+        what all nodes together may draw.
         """
         lenders = [kept for kept in lifted if kept.job != claim.job.job]
         nodes = {one.node for one in placed} & {place.node for kept in lenders for place in kept.places}
+        draws = bool(lenders) and self._planner.policy.power_cap_mw is not None
         others = [kept for kept in self._kept if kept not in lifted]
-        here = (one for one in others if not nodes.isdisjoint(place.node for place in one.places))
+        touched = (one for one in others if draws or not nodes.isdisjoint(place.node for place in one.places))
         return self._exceeds_caps(claim, placed, ends_ms, others) or not all(
             serve_then(
                 self._line_with(one, claim, placed, ends_ms).planner_at(one.starts_at_ms), one.places, None
             )
-            for one in here
+            for one in touched
         )
 
     def _exceeds_caps(

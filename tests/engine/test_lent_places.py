@@ -10,6 +10,7 @@ from scheduling.engine.types import (
     EnginePolicy,
     Hold,
     Holding,
+    NodeInfo,
     PendingJob,
     Plan,
     Request,
@@ -121,3 +122,30 @@ def test_who_starts_gives_up_its_own_promise_and_is_not_kept_by_it() -> None:
     found = decide(nodes, [borrower, *others], running, given, policy=policy)
     assert [(one.job, one.borrowed) for one in found.placed] == [(1, True)]
     assert promises(found) == [(2, 10), (3, 60)]
+
+
+def test_power_that_one_promise_does_not_need_yet_is_not_missed_by_an_earlier_one() -> None:
+    """All may draw what runs and both promises do. Of what is kept for the later one somebody may have 100 W elsewhere,
+    unless the earlier one would miss them when it starts.
+    """
+
+    def cards(number: int, count: int, model: str, busy: int = 0) -> NodeInfo:
+        booked = [{"compute_booked_milli": 1000, "memory_booked_mib": 80 * GIB}] * busy + [{}] * count
+        devices = [
+            device(100 * number + n, model=model, power_limit_mw=100_000, **booked[n]) for n in range(count)
+        ]
+        return node(number, devices)
+
+    nodes = [cards(1, 8, A100, busy=4), cards(2, 4, "A800", busy=1), cards(3, 1, T4)]
+    running = [*BUSY, runs(51, [200], ends=NOW + 10 * MIN, on=2)]
+    jobs = [
+        job(1, Request(devices=8, cores=1, models=("a100",))),
+        job(2, Request(devices=4, cores=1, models=("a800",))),
+        job(3, Request(devices=1, cores=1, models=("t4",)), runs_ms=30 * MIN),
+    ]
+    tight, loose = (replace(PATIENT, power_cap_mw=watts * 1000) for watts in (1200, 1300))
+    found = decide(nodes, jobs, running, policy=tight)
+    assert (started(found), promises(found)) == ([], [(1, 60), (2, 10)])
+    short = replace(jobs[2], runs_ms=9 * MIN)
+    assert started(decide(nodes, [*jobs[:2], short], running, policy=tight)) == [3]
+    assert started(decide(nodes, jobs, running, policy=loose)) == [3]
