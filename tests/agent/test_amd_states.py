@@ -115,3 +115,13 @@ def test_many_beginnings_of_documents_cost_no_more_than_their_length(line: str) 
         assert documents.find_json(text)[0] == []
     assert len(tried) < 10
     assert devices(text) == []
+
+
+def test_the_second_die_of_a_board_draws_not_nothing_but_unknown_power() -> None:
+    found = PARSERS["amd"](
+        "GPU  Temp   AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
+        "0    40.0c  91.0W   800Mhz  1600Mhz  0%   auto  560.0W    0%   0%\n"
+        "1    47.0c  0.0W    800Mhz  1600Mhz  0%   auto  0.0W     95%   99%\n"
+    )
+    assert [one.sample.power_mw for one in found.readings] == [91_000, None]
+    assert [one.facts.power_limit_w for one in found.readings] == [560, None]

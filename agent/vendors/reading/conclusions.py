@@ -69,6 +69,8 @@ def _reading(vendor: Vendor, finding: Finding, table: Table, driver: str | None)
     if used is not None and (used > (facts.memory_total_mib or used) or (used == 0 and _is_bad(check))):
         used = None
     power = _watts(finding.power)
+    if power == 0 and limit == 0:  # of a die whose board is told of at another one
+        power = None
     return Reading(
         facts=facts,
         sample=DeviceSample(
