@@ -238,3 +238,12 @@ def test_anything_else_is_not_recognised() -> None:
     for text in ("", "hello", "| a | b |", "\x00\xff"):
         said = AscendProbe.parse(text)
         assert not said.readings and [warning.code for warning in said.warnings] == ["not-recognised"]
+
+
+def test_a_chip_whose_memory_use_cannot_be_read_is_not_taken_for_well() -> None:
+    text = (SAMPLES / "910b2-four-healths.txt").read_text()
+    (first, *_rest) = AscendProbe.parse(text).readings
+    used = f"{first.sample.memory_used_mib}"
+    for unreadable in ("-1", "4294967295"):
+        (reading, *_rest) = AscendProbe.parse(text.replace(used, unreadable.ljust(len(used)), 1)).readings
+        assert (reading.sample.memory_used_mib, reading.check.result) == (None, "unknown"), unreadable

@@ -21,6 +21,7 @@ SECOND_LABELS = ("aicore", "memory-usage", "hbm-usage")
 MEMORIES = ("hbm-usage", "memory-usage")
 CUT_OFF: Verdict = (UNKNOWN, "no-reading", "the device's second line is missing")
 NO_MEMORY: Verdict = (UNKNOWN, "no-reading", "memory is not reported")
+NO_USE: Verdict = (UNKNOWN, "no-reading", "memory use is not reported")
 _VERSION = re.compile(r"npu-smi\s+\S+\s+Version:\s*(?!N/?A\b)(\w[^\s|]*)")
 _LABEL = re.compile(r"([A-Za-z][A-Za-z -]{0,40}?)\s{0,20}\([^)]{0,40}\)")
 _BUS = re.compile(r"^[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.")
@@ -215,7 +216,8 @@ def _chip(
         used_mib=used,
         utilization_pct=to_int(busy, low=0, high=100),
         verdict=worse(
-            worse(chip.verdict, judge_value("second line", second[-1])), NO_MEMORY if total is None else None
+            worse(chip.verdict, judge_value("second line", second[-1])),
+            NO_MEMORY if total is None else NO_USE if used is None else None,
         ),
     )
 
