@@ -100,3 +100,15 @@ def test_shares_of_virtual_machines_are_slices() -> None:
 def test_a_lost_device_whose_address_lacks_digits(words: str) -> None:
     found = read(f"Unable to {words} the device handle for GPU 000:BA:00.0: Unknown Error\n")
     assert pick(found, "pci_bus_id", "health") == [("0000:ba:00.0", "unhealthy")]
+
+
+def test_a_program_may_be_called_after_errors() -> None:
+    rows = "GPU-aaaaaaaa-1111-2222-3333-444444444444, {}, {}, 7000 MiB\n"
+    names = ("/usr/bin/timeout", "python3 --error-log x", "[Not Found]")
+    found = read(
+        "gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n"
+        + "".join(rows.format(pid, name) for pid, name in enumerate(names, start=1))
+    )
+    (device,) = found["devices"]
+    assert [process["name"] for process in device["processes"]] == [*names[:2], None]
+    assert device["health"] == "unknown"

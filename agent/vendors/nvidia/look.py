@@ -122,11 +122,17 @@ def gap(name: str, evidence: str) -> Check:
     return Check(device=name, result=CheckResult.UNKNOWN, code=states.NOT_SAID, evidence=evidence)
 
 
-def known(value: str | None) -> str | None:
-    """A name or identity; None for what stands in its place when there is none."""
+def told(value: str | None) -> str | None:
+    """A text of others, such as a program's name; None for what stands in its place when there is none."""
     clean = (value or "").strip()
     absent = not clean or clean.upper() in ("N/A", "NA", "-", "NONE") or clean.startswith("[")
-    return None if absent or states.judge_text(clean) else clean
+    return None if absent else clean
+
+
+def known(value: str | None) -> str | None:
+    """A name or identity of a device; None, too, where an error stands in its place."""
+    clean = told(value)
+    return None if clean is None or states.judge_text(clean) else clean
 
 
 def identity(value: str | None) -> str | None:

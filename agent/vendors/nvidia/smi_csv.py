@@ -10,7 +10,17 @@ from agent.notices import notice
 from agent.protocol import Notice, Vendor, normal_pci
 from agent.vendors.base import NO_INDEX, Process, Reading, Readout, to_int, to_mib
 from agent.vendors.nvidia import states
-from agent.vendors.nvidia.look import Look, conclude, identity, known, silent, to_count, to_index, told_apart
+from agent.vendors.nvidia.look import (
+    Look,
+    conclude,
+    identity,
+    known,
+    silent,
+    to_count,
+    to_index,
+    told,
+    told_apart,
+)
 from agent.vendors.nvidia.merging import Merged
 from agent.vendors.nvidia.smi_xml import action_findings, fabric_findings
 from agent.vendors.nvidia.text import is_complaint
@@ -290,7 +300,7 @@ def _app(line: str, columns: Sequence[Column]) -> Look:
     pid = to_int(cells.get("pid"), low=0, high=1 << 31) if now else None
     process = Process(
         pid=pid or 0,
-        name=known(cells.get("process_name")),
+        name=told(cells.get("process_name")),
         memory_used_mib=to_mib(cells.get("used_gpu_memory")),
     )
     uuid, bus_id = _UUID.search(line), _BUS.search(line)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from agent.protocol import Vendor
 from agent.vendors.base import Process, Readout, to_int, to_mib
-from agent.vendors.nvidia.look import Look, conclude, known, silent, to_index
+from agent.vendors.nvidia.look import Look, conclude, known, silent, to_index, told
 from agent.vendors.nvidia.merging import Merged
 
 TELLING = frozenset({"pwr", "gtemp", "temp", "sm", "mclk", "fb", "rxpci", "sbecc", "pviol", "pid"})
@@ -66,7 +66,7 @@ def _device(index: int, row: Mapping[str, str]) -> Look:
 
 def _process(index: int, row: Mapping[str, str]) -> Look:
     pid = to_int(row["pid"], low=0, high=1 << 31)
-    name, used = known(row.get("command")), to_mib(_megabytes(row))
+    name, used = told(row.get("command")), to_mib(_megabytes(row))
     processes = () if pid is None else (Process(pid=pid, name=name, memory_used_mib=used),)
     return Look(index=index, processes=processes)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from agent.protocol import Partition, Vendor
 from agent.vendors.base import Process, Readout, to_mib
-from agent.vendors.nvidia.look import Look, conclude, known, silent, to_count, told_apart
+from agent.vendors.nvidia.look import Look, conclude, silent, to_count, told, told_apart
 from agent.vendors.nvidia.profiles import make_partition, virtual_partition
 from agent.vendors.nvidia.smi_mig import TITLES
 
@@ -148,7 +148,7 @@ class _Reader:
         device = self.devices.get(int(match.group(1))) if match else None
         if match and device is not None:
             used = to_mib(match.group(4))
-            process = Process(pid=int(match.group(2)), name=known(match.group(3)), memory_used_mib=used)
+            process = Process(pid=int(match.group(2)), name=told(match.group(3)), memory_used_mib=used)
             device.processes.append(process)
 
 

@@ -11,7 +11,7 @@ from agent.notices import notice
 from agent.protocol import Notice, Partition, Vendor
 from agent.vendors.base import Process, Readout, to_int, to_mib
 from agent.vendors.nvidia import states
-from agent.vendors.nvidia.look import Look, conclude, identity, known, to_count, told_apart
+from agent.vendors.nvidia.look import Look, conclude, identity, known, to_count, told, told_apart
 from agent.vendors.nvidia.profiles import make_partition, virtual_partition
 
 POWER_BLOCKS = ("gpu_power_readings", "power_readings")
@@ -280,7 +280,7 @@ def _processes(gpu: Element) -> list[Process]:
     for process in gpu.findall("processes/process_info"):
         pid = to_int(_text(process, "pid"), low=0, high=1 << 31)
         if pid is not None:
-            name = known(_text(process, "process_name"))
+            name = told(_text(process, "process_name"))
             found.append(Process(pid=pid, name=name, memory_used_mib=to_mib(_text(process, "used_memory"))))
     return found
 
