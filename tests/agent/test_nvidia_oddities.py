@@ -112,3 +112,12 @@ def test_a_program_may_be_called_after_errors() -> None:
     (device,) = found["devices"]
     assert [process["name"] for process in device["processes"]] == [*names[:2], None]
     assert device["health"] == "unknown"
+
+
+def test_a_start_that_failed_is_told_even_where_an_old_driver_names_no_address() -> None:
+    found = read(
+        "[ 12.1] NVRM: RmInitAdapter failed! (0x26:0x65:1097)\n"
+        "[ 12.1] NVRM: rm_init_adapter failed for device bearing minor number 2\n"
+    )
+    assert found["devices"] == []
+    assert ["RmInitAdapter" in found["warnings"][0], "minor number 2" in found["warnings"][1]] == [True, True]
