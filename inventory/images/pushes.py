@@ -23,6 +23,8 @@ LEASE = timedelta(hours=1)
 FIRST_BACKOFF = timedelta(minutes=2)
 MOST_FAILURES = 5
 _NOT_NOW = (PushState.WANTED, PushState.FAILED)
+# What was fetched by our wish; it stays there while it is fetched anew, or that fails.
+_THERE = Q(stage=PushState.DONE) | Q(stage__in=_NOT_NOW, ms__isnull=False)
 MOST_PRUNED_AT_ONCE = 20
 LARGEST_MS = 2**40
 LOCK = 7_226_001
@@ -61,7 +63,7 @@ def decline(nodes: Collection[int], image: str) -> set[int]:
     """
     now = clock.now()
     own = ImagePush.objects.filter(node_id__in=nodes, image=canonical(image))
-    there = own.filter(Q(stage=PushState.DONE) | Q(stage__in=_NOT_NOW, ms__isnull=False))
+    there = own.filter(_THERE)
     with transaction.atomic():
         found = set(there.values_list("node_id", flat=True))
         changes = {"why": PushWhy.PERSON, "wanted_at": now, "problem": ""}
@@ -90,9 +92,9 @@ def refresh_old(warming: ImageWarming) -> int:
 def give_up_unwanted(warming: ImageWarming) -> int:
     """Mark for removal what nobody wanted for long; only what was fetched by our wish is ever here."""
     unwanted = Q(wanted_at__lt=clock.now() - timedelta(days=warming.prune_after_days))
-    ImagePush.objects.filter(unwanted, stage__in=_NOT_NOW).delete()
+    ImagePush.objects.filter(unwanted, stage__in=_NOT_NOW, ms=None).delete()
     _declined().filter(unwanted, stage=PushState.PRUNED).delete()
-    return ImagePush.objects.filter(unwanted, stage=PushState.DONE).update(stage=PushState.PRUNING)
+    return ImagePush.objects.filter(_THERE, unwanted).update(stage=PushState.PRUNING)
 
 
 def next_orders(node: int, warming: ImageWarming) -> tuple[list[str], list[str]]:
@@ -134,8 +136,8 @@ def take_results(node: int, results: Sequence[ImageResult]) -> None:
         if result.action is ImageAction.PULL:
             _pulled(own.filter(stage=PushState.RUNNING).first(), result)
         else:
-            stage = PushState.PRUNED if result.ok else PushState.DONE
-            own.filter(stage=PushState.PRUNING).update(stage=stage, problem=_problem(result))
+            ended = {"stage": PushState.PRUNED, "ms": None} if result.ok else {"stage": PushState.DONE}
+            own.filter(stage=PushState.PRUNING).update(**ended, problem=_problem(result))
 
 
 def _pulled(push: ImagePush | None, result: ImageResult) -> None:

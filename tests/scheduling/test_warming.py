@@ -154,6 +154,28 @@ def test_what_is_still_wanted_is_fetched_anew_when_it_is_old_unless_its_digest_s
     assert pushes.refresh_old(warming()) == 1 and wanted() == {(node.pk, A)}
 
 
+def test_what_could_not_be_fetched_anew_is_removed_all_the_same_once_nobody_wants_it(time_machine):
+    time_machine.move_to("2026-03-01T00:00:00Z", tick=False)
+    node, new = make.make_node(), make.make_node()
+    pushes.want([(node.pk, A)], here={})
+    pushes.next_orders(node.pk, warming())
+    answer(node, A, ms=5)
+    time_machine.shift(timedelta(hours=25))
+    pushes.want([(node.pk, A), (new.pk, A)], here={})
+    assert pushes.refresh_old(warming()) == 1
+    for one in (node, new):
+        pushes.next_orders(one.pk, warming())
+        answer(one, A, ok=False, problem="the registry does not answer")
+    time_machine.shift(timedelta(days=15))
+    assert pushes.give_up_unwanted(warming()) == 1
+    push = ImagePush.objects.get()
+    assert (push.node_id, push.stage) == (node.pk, PushState.PRUNING)
+    answer(node, A, action=ImageAction.PRUNE)
+    pushes.want([(node.pk, A)], here={})
+    assert pushes.decline([node.pk], A) == {node.pk}
+    assert ImagePush.objects.get().stage == PushState.PRUNED, "it is gone already"
+
+
 def test_a_start_is_a_hit_where_nothing_was_fetched_and_else_tells_how_long_it_took(user):
     node = make.make_node()
     for pull in (None, 12_000, None, 4_000):
