@@ -25,6 +25,9 @@ UNKNOWN_WAIT_S = 600
 class Engine(Protocol):
     """What fetches and removes."""
 
+    def has_image(self, image: str) -> bool:
+        """Whether it is here already."""
+
     def fetch_image(self, image: str) -> str:
         """Why it failed; empty when the image is there."""
 
@@ -96,8 +99,11 @@ class ImageKeeper:
         return ImageResult(image, action, ok=not problem, ms=ms, problem=problem[:500])
 
     def _fetch(self, image: str) -> str:
-        # Before it begins: what is half fetched when the agent dies was not here by anybody else's wish.
-        self._keep(self.fetched() | {image})
+        # Before it begins: what is half fetched when the agent dies was not here by anybody else's wish. What a job or
+        # a person fetched since the server last heard of this node's images stays theirs.
+        fetched = self.fetched()
+        if image not in fetched and not self._engine.has_image(image):
+            self._keep(fetched | {image})
         return self._engine.fetch_image(image)
 
     def _remove(self, image: str) -> str:

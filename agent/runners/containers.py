@@ -134,6 +134,14 @@ class Containers:
             return None
         return self._run(["exec", self._name(key), *way.command], timeout_s=way.timeout_s)[0] == 0
 
+    def has_image(self, image: str) -> bool:
+        """Whether the engine keeps an image of this name."""
+        try:
+            inspect = ["image", "inspect", "--format={{.Id}}", checked_image(image)]
+        except NotAllowed:
+            return False
+        return self._run(inspect, timeout_s=CALL_TIMEOUT_S)[0] == 0
+
     def fetch_image(self, image: str) -> str:
         """Have an image here ahead of demand, with the node's own settings; why it failed, else empty."""
         try:

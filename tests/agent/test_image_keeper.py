@@ -21,6 +21,9 @@ class Engine:
         self.here: set[str] = {"others:1"}
         self.problem = ""
 
+    def has_image(self, image: str) -> bool:
+        return image in self.here
+
     def fetch_image(self, image: str) -> str:
         if not self.problem:
             self.here.add(image)
@@ -72,6 +75,19 @@ def test_only_what_was_fetched_by_orders_is_removed_also_after_a_restart(tmp_pat
     again.round()
     assert engine.here == {"others:1"} and again.fetched() == set()
     assert [r.ok for r in server.told[-1].results] == [True, False]
+
+
+def test_what_others_fetched_meanwhile_stays_theirs(tmp_path: Path) -> None:
+    pull, prune = ImageOrders(1, pull=["others:1"]), ImageOrders(1, prune=["others:1"])
+    server, engine = Server(pull, prune), Engine()
+    one = keeper(tmp_path, server, engine)
+    for _ in range(3):
+        one.round()
+    assert engine.here == {"others:1"} and one.fetched() == set()
+    assert [(r.action, r.ok) for told in server.told for r in told.results] == [
+        ("pull", True),
+        ("prune", False),
+    ]
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"\xff", b"[" * 100_000, b"[3]"])
@@ -126,7 +142,9 @@ def test_podman_fetches_and_removes_an_image(short_path: Path) -> None:
         most_processes=64,
         most_files=64,
     )
+    assert not engine.has_image(IMAGE)
     assert engine.fetch_image(archive) == ""
+    assert engine.has_image(IMAGE)
     assert "headrace-test" in run(engine_command(here), "images")
     assert engine.remove_image(IMAGE) == "" == engine.remove_image(IMAGE)
     assert "headrace-test" not in run(engine_command(here), "images")
