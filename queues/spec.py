@@ -28,7 +28,8 @@ MOST_RETRIES = 10
 MOST_REPLICAS = 256
 LONGEST_NAME = 200
 LONGEST_ARGUMENT = 32 * 1024
-LONGEST_IMAGE = 300
+# With the registry and the tag that are meant where none is written it is no longer than agents take.
+LONGEST_IMAGE = 275
 MOST_MOUNTS = 32
 LONGEST_CHECKPOINT_S = 3600
 MOST_ARGUMENTS = 1024

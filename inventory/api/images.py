@@ -25,7 +25,7 @@ from controlplane.base.api import (
 from controlplane.base.problems import Fault, invalid, not_found
 from controlplane.policy.active import active_policy
 from inventory.api.serializers import ReasonSerializer
-from inventory.images.names import NAME
+from inventory.images.names import LONGEST_NAME, NAME
 from inventory.images.orders import ImageOrder, order
 from inventory.images.places import counts_of, nodes_with, place_views, waits_for
 from inventory.images.starts import history_of
@@ -100,7 +100,7 @@ class ImageOrderSerializer(ReasonSerializer):
     """`warm`: have the image on these nodes. `prune`: have it gone from those of them that fetched it ahead."""
 
     action = serializers.ChoiceField(choices=[(one.value, one.value) for one in ImageOrder])
-    image = serializers.CharField(max_length=300)
+    image = serializers.CharField(max_length=LONGEST_NAME)
     nodes = serializers.ListField(
         child=serializers.IntegerField(min_value=1), min_length=1, max_length=MOST_NODES
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+# Of a name as people write it: with the registry and the tag that are meant it is no longer than agents take.
+LONGEST_NAME = 275
 # As agents take it.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,299}", re.ASCII)
 HUB = "docker.io"
@@ -11,12 +13,16 @@ OFFICIAL = f"{HUB}/library"
 
 
 def canonical(name: str) -> str:
-    """The name with the registry that is meant where none is named: `python:3` is `docker.io/library/python:3`."""
-    first, slash, _rest = name.partition("/")
+    """The name with the registry and the tag that are meant where none is named: `python` is
+    `docker.io/library/python:latest`.
+    """
+    tagged = name if "@" in name or ":" in name.rpartition("/")[2] else f"{name}:latest"
+    short = tagged.removeprefix(f"{HUB}/")
+    first, slash, _rest = short.partition("/")
     if not slash:
-        return f"{OFFICIAL}/{name}"
+        return f"{OFFICIAL}/{short}"
     names_registry = "." in first or ":" in first or first == "localhost"
-    return name if names_registry else f"{HUB}/{name}"
+    return short if names_registry else f"{HUB}/{short}"
 
 
 def spellings(name: str) -> list[str]:

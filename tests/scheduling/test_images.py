@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from agent.protocol import StoredImage
-from inventory.images.names import canonical
+from inventory.images.names import LONGEST_NAME, NAME, canonical
 from inventory.images.sizes import sizes_of
 from inventory.ingest import apply_facts
 from inventory.models import Image, Node
+from queues.spec import LONGEST_IMAGE
 from scheduling.models import Decision, Outcome, Placement, ShapeReason
 from scheduling.requests import RequestCache, load_pending, pending_job
 from scheduling.snapshot import load_nodes
@@ -111,6 +112,10 @@ def test_of_sizes_the_largest_is_kept_and_unknown_is_no_size():
     [
         ("python:3", "docker.io/library/python:3"),
         ("team/a:1", "docker.io/team/a:1"),
+        ("docker.io/python:3", "docker.io/library/python:3"),
+        ("docker.io/team/a:1", "docker.io/team/a:1"),
+        ("python", "docker.io/library/python:latest"),
+        ("registry:5000/a", "registry:5000/a:latest"),
         ("localhost/a:1", "localhost/a:1"),
         ("registry:5000/a:1", "registry:5000/a:1"),
         ("example.com/a@sha256:0", "example.com/a@sha256:0"),
@@ -118,3 +123,8 @@ def test_of_sizes_the_largest_is_kept_and_unknown_is_no_size():
 )
 def test_an_image_has_one_full_name(name, full):
     assert canonical(name) == full
+
+
+def test_no_name_is_longer_than_agents_take_once_all_that_is_meant_is_written_out():
+    assert LONGEST_IMAGE == LONGEST_NAME
+    assert NAME.fullmatch(canonical("a" * LONGEST_NAME))
