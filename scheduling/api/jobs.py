@@ -29,7 +29,7 @@ from scheduling.api.requests import JOB_REQUEST
 from scheduling.api.serializers import AttemptSerializer, DryRunSerializer, ExplainSerializer, JobSerializer
 from scheduling.selectors.dryrun import dry_run
 from scheduling.selectors.explanations import explain_job
-from scheduling.selectors.job_names import RECENT, named
+from scheduling.selectors.job_names import MOST_WITHIN, RECENT, named
 from scheduling.selectors.jobs import job_placements, job_view, job_views, with_people
 
 
@@ -51,7 +51,8 @@ class JobQuerySerializer(StrictSerializer):
     search = serializers.CharField(
         max_length=200,
         required=False,
-        help_text=f"An id, how the name begins, or part of the name of one of the newest {RECENT} jobs.",
+        help_text=f"An id, how the name begins, or part of the name of one of the newest {RECENT} jobs, of which the "
+        f"newest {MOST_WITHIN} are found.",
     )
     array = serializers.CharField(
         max_length=20, required=False, help_text="The tasks of this array; `none`: jobs that belong to none."

@@ -2502,7 +2502,7 @@ export interface components {
             queue?: string;
             team?: string;
             owner?: string;
-            /** @description An id, how the name begins, or part of the name of one of the newest 20000 jobs. */
+            /** @description An id, how the name begins, or part of the name of one of the newest 20000 jobs, of which the newest 500 are found. */
             search?: string;
             /** @description The tasks of this array; `none`: jobs that belong to none. */
             array?: string;
@@ -4945,7 +4945,7 @@ export interface operations {
                 limit?: number;
                 owner?: string;
                 queue?: string;
-                /** @description An id, how the name begins, or part of the name of one of the newest 20000 jobs. */
+                /** @description An id, how the name begins, or part of the name of one of the newest 20000 jobs, of which the newest 500 are found. */
                 search?: string;
                 status?: ("held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled")[];
                 team?: string;
