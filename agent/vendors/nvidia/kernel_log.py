@@ -122,9 +122,8 @@ def parse_log(captured: str) -> Readout:
                 told.append(line.strip())
             else:
                 faulty.add(event.bus_id)
-        elif _SWITCH.search(line) or _DEAD.search(
-            line
-        ):  # old drivers do not say which device failed to start
+        elif _SWITCH.search(line) or _DEAD.search(line):
+            # Old drivers do not say which device failed to start.
             told.append(line.strip())
         elif firmware := _FIRMWARE.search(line):
             numbered.setdefault(firmware.group(1) or "", line.strip())
