@@ -130,8 +130,9 @@ def _read_info(blocks: list[tuple[re.Match[str], str]]) -> Capture:
 
 def _from_info(index: int, entries: list[Entry]) -> Finding:
     own = [entry for entry in entries if "process" not in entry.key]
-    states = [entry for entry in own if entry.path[0] == "health state" and len(entry.path) > 1]
-    headed = any(entry.key == "health state" for entry in own)
+    # A heading with a line for each part, or all of it in one line.
+    states = [entry for entry in own if entry.path[0] == "health state"]
+    said = any(entry.path[-1] == "device" or (len(entry.path) == 1 and known(entry.value)) for entry in states)
     memory = ("physical memory usage", "memory usage", "memory")
     return Finding(
         index=index,
@@ -150,7 +151,7 @@ def _from_info(index: int, entries: list[Entry]) -> Finding:
         states=tuple((entry.key, entry.value) for entry in states if known(entry.value)),
         complaints=spoken(own),
         processes=_processes(entries),
-        damaged=headed and not any(entry.path[-1] == "device" for entry in states),
+        damaged=bool(states) and not said,
     )
 
 

@@ -51,6 +51,16 @@ def test_processes_of_whole_cards_of_cnmon_6() -> None:
     assert device["processes"] == [{"pid": 70112, "name": "./serve --port 80", "memory_used_mib": 9120}]
 
 
+@pytest.mark.parametrize(
+    ("said", "health"),
+    [(" Good", "healthy"), (" Bad", "unhealthy"), ("", "unknown"), ("\n        Device : Good", "healthy")],
+)
+def test_health_of_a_card_is_told_in_one_line_or_for_each_part(said: str, health: str) -> None:
+    text = f"Card 0\n    Product Name : MLU370-S4\n    Health State :{said}\n    Temperature :\n        Board : 50 C\n"
+    (device,) = parsed("cambricon", text)["devices"]
+    assert device["health"] == health
+
+
 def test_cores_and_packages_of_other_architectures() -> None:
     found = parsed("cpu", CPUINFO)
     assert (found["cpu_model"], found["sockets"]) == ("Loongson-3D5000", 2)
