@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from agent.protocol import ExitReason, TaskPhase, Want
-from inventory.models import Node, NodeState
+from inventory.models import Node, NodeContact, NodeState
 from queues.models import FINAL_STATUSES, Job, JobEvent, JobStatus
 from scheduling.backends.agent import desired_set
 from scheduling.losses import declare_lost_nodes
@@ -57,6 +57,7 @@ class Histories(RuleBasedStateMachine):
         self.user = make.make_user(f"u{make.next_number()}", team=make.make_team())
         self.nodes = [make.make_node(cores=4) for _ in range(2)]
         for node in self.nodes:
+            NodeContact.objects.create(node=node)
             for index in range(2):
                 make.make_device(node, index=index)
         self.epochs = {node.pk: 0 for node in self.nodes}
