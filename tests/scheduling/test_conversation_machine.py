@@ -29,7 +29,7 @@ from scheduling.backends.agent import desired_set
 from scheduling.evacuation import reconcile
 from scheduling.models import LIVE_PHASES, Hold, Phase, Placement
 from tests.scheduling import factories as make
-from tests.scheduling.test_lifecycle_machine import Histories
+from tests.scheduling.test_lifecycle_machine import Cluster
 
 ASKABLE: dict[str, Any] = {"queue": "offline", "checkpoint": {"signal": "USR1", "timeout_s": 30}}
 PRESENT = (JobStatus.STARTING, JobStatus.RUNNING, JobStatus.SUSPENDING, JobStatus.PREEMPTING)
@@ -40,16 +40,13 @@ class Killed(BaseException):
     """The server died."""
 
 
-class Conversations(Histories):
+class Conversations(Cluster):
     """Agents answer askings in any order, late, twice or with bad news, and people change their minds meanwhile."""
-
-    # What the other machine is about.
-    submit = agent_reports = stranger_answers = agent_ends = None
 
     @initialize(running=st.integers(0, 4))
     def begin(self, running):
         """As many jobs run that would yield."""
-        Histories.begin(self)
+        Cluster.begin(self)
         for _ in range(running):
             make.make_job(self.user, **ASKABLE, resources={"devices": 1})
         self.everybody_does_as_told()

@@ -47,8 +47,8 @@ RESOURCES = st.sampled_from(
 )
 
 
-class Histories(RuleBasedStateMachine):
-    """What may happen to a small cluster; agents answer in any order, late, twice, or for others."""
+class Cluster(RuleBasedStateMachine):
+    """What may happen to a small cluster, and what always holds."""
 
     @initialize()
     def begin(self):
@@ -67,36 +67,9 @@ class Histories(RuleBasedStateMachine):
         if hasattr(self, "savepoint"):
             transaction.savepoint_rollback(self.savepoint)
 
-    @rule(resources=RESOURCES, retries=st.integers(0, 2), replicas=st.sampled_from([1, 1, 2]))
-    def submit(self, resources, retries, replicas):
-        make.make_job(self.user, resources=resources, max_retries=retries, replicas=replicas)
-
     @rule()
     def schedule(self):
         make.run_cycle()
-
-    @precondition(lambda self: Placement.objects.exists())
-    @rule(data=st.data(), phase=st.sampled_from([TaskPhase.PREPARING, TaskPhase.RUNNING, TaskPhase.STOPPING]))
-    def agent_reports(self, data, phase):
-        placement = self._any_placement(data)
-        make.report(placement.node, make.task(placement, phase, started_at_ms=5, pid=1, uid=2))
-
-    @precondition(lambda self: Placement.objects.exists())
-    @rule(data=st.data(), end=ENDS, twice=st.booleans())
-    def agent_ends(self, data, end, twice):
-        placement = self._any_placement(data)
-        reason, code = end
-        state = make.ended(placement, reason=reason, exit_code=code)
-        make.report(placement.node, state)
-        if twice:
-            assert make.report(placement.node, state) == 0
-
-    @precondition(lambda self: Placement.objects.exists())
-    @rule(data=st.data(), shift=st.sampled_from([-1, 1]))
-    def stranger_answers(self, data, shift):
-        placement = self._any_placement(data)
-        assert make.report(placement.node, make.ended(placement, fence=placement.fence + shift)) == 0
-        assert make.report(self._other(placement.node), make.ended(placement)) == 0
 
     @precondition(lambda self: Job.objects.exists())
     @rule(data=st.data())
@@ -170,6 +143,37 @@ class Histories(RuleBasedStateMachine):
                 wanted = job.status in (JobStatus.STARTING, JobStatus.RUNNING)
                 phase = Placement.objects.get(pk=assignment.placement).phase
                 assert (assignment.want is Want.RUN) == (wanted and phase != Phase.STOPPING)
+
+
+class Histories(Cluster):
+    """Agents answer in any order, late, twice, or for others."""
+
+    @rule(resources=RESOURCES, retries=st.integers(0, 2), replicas=st.sampled_from([1, 1, 2]))
+    def submit(self, resources, retries, replicas):
+        make.make_job(self.user, resources=resources, max_retries=retries, replicas=replicas)
+
+    @precondition(lambda self: Placement.objects.exists())
+    @rule(data=st.data(), phase=st.sampled_from([TaskPhase.PREPARING, TaskPhase.RUNNING, TaskPhase.STOPPING]))
+    def agent_reports(self, data, phase):
+        placement = self._any_placement(data)
+        make.report(placement.node, make.task(placement, phase, started_at_ms=5, pid=1, uid=2))
+
+    @precondition(lambda self: Placement.objects.exists())
+    @rule(data=st.data(), end=ENDS, twice=st.booleans())
+    def agent_ends(self, data, end, twice):
+        placement = self._any_placement(data)
+        reason, code = end
+        state = make.ended(placement, reason=reason, exit_code=code)
+        make.report(placement.node, state)
+        if twice:
+            assert make.report(placement.node, state) == 0
+
+    @precondition(lambda self: Placement.objects.exists())
+    @rule(data=st.data(), shift=st.sampled_from([-1, 1]))
+    def stranger_answers(self, data, shift):
+        placement = self._any_placement(data)
+        assert make.report(placement.node, make.ended(placement, fence=placement.fence + shift)) == 0
+        assert make.report(self._other(placement.node), make.ended(placement)) == 0
 
 
 @pytest.mark.django_db
