@@ -193,6 +193,10 @@ class Client:
         """Newest jobs first, at most `limit`."""
         return self._some("/api/v1/jobs", limit=limit, params={k: v for k, v in filters.items() if v})
 
+    def uses(self, *, limit: int = PAGE, **filters: Any) -> list[JSON]:
+        """Running jobs with what they use of what they booked, newest first, at most `limit`."""
+        return self._some("/api/v1/jobs/use", limit=limit, params={k: v for k, v in filters.items() if v})
+
     def nodes(self) -> list[JSON]:
         """All nodes."""
         return list(self._pages("/api/v1/nodes", params={"limit": PAGE}))
@@ -299,6 +303,31 @@ class Client:
             next_offset=int(answer.headers["X-Next-Offset"]),
             complete=answer.headers.get("X-Complete") == "true",
         )
+
+    def search_log(
+        self,
+        job: int,
+        text: str,
+        *,
+        attempt: int,
+        replica: int = 0,
+        ignore_case: bool = False,
+        context: int = 0,
+    ) -> Iterator[JSON]:
+        """The lines of a log that hold a text, as far as the log goes now; the server looks part by part."""
+        query: JSON = {
+            "search": text,
+            "attempt": attempt,
+            "ignore_case": int(ignore_case),
+            "context": context,
+        }
+        query |= {"replica": replica} if replica else {}
+        page: JSON = {"next_offset": 0, "next_line": 1, "at_end": False}
+        while not page["at_end"]:
+            place = {"offset": page["next_offset"], "line": page["next_line"]}
+            with _about("job", job):
+                page = self._json("GET", f"/api/v1/jobs/{job}/logs", params=query | place)
+            yield from page["matches"]
 
     def _some(self, path: str, *, limit: int, params: JSON) -> list[JSON]:
         rows: list[JSON] = []

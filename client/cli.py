@@ -19,13 +19,17 @@ from client.api import JSON, Client, as_documented
 from client.errors import ApiError, Exit, Misuse
 from client.explaining import show_explanation, show_fits, show_trial
 from client.follow import Follower, exit_code_of, write_log
+from client.grep import print_matches
 from client.messages import say, word
 from client.options import told
 from client.render import MIB_PER_GIB, cell_word, escape_controls, outcome, print_json, print_table
+from client.top import top
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 # A pipeline that waits outlives a restart of the server.
 FOLLOW_PATIENCE_S = 600.0
+# As grep ends.
+NO_MATCH = 1
 
 
 def notice(text: str) -> None:
@@ -225,8 +229,23 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
     attempt: Annotated[int | None, typer.Option(min=1, help="One attempt only, as it stands now.")] = None,
     replica: Annotated[int, typer.Option(min=0, help="Of a job with several replicas; the first is 0.")] = 0,
+    grep: Annotated[
+        str | None, typer.Option(help="Only the lines that hold this text, with their numbers.")
+    ] = None,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="With --grep: any case.")] = False,
+    context: Annotated[
+        int, typer.Option("--context", "-C", min=0, max=5, help="With --grep: lines around each match.")
+    ] = 0,
 ) -> None:
-    """Print a job's log; with -f also what comes, and end with its exit code."""
+    """Print a job's log; with -f also what comes, and end with its exit code. With --grep end with 1 where no line
+    holds the text.
+    """
+    if grep is not None:
+        if follow:
+            raise Misuse(say("grep-follows"))
+        raise typer.Exit(_grep(job, grep, attempt, replica, ignore_case=ignore_case, context=context))
+    if ignore_case or context:
+        raise Misuse(say("with-grep"))
     if follow and attempt is None:
         raise typer.Exit(_follow(job, with_log=True, timeout_s=None, replica=replica))
     with Client() as client:
@@ -237,6 +256,15 @@ def logs(
             if part.next_offset == offset:
                 return
             offset = part.next_offset
+
+
+def _grep(job: int, text: str, attempt: int | None, replica: int, *, ignore_case: bool, context: int) -> int:
+    with Client() as client:
+        number = attempt or client.job(job)["attempt"]
+        found = client.search_log(
+            job, text, attempt=number, replica=replica, ignore_case=ignore_case, context=context
+        )
+        return 0 if print_matches(found, context=context) else NO_MATCH
 
 
 @app.command()
@@ -323,7 +351,7 @@ def resume(job: int) -> None:
 
 
 app.add_typer(shares.quota, name="quota")
-for command in (*operating.COMMANDS, shares.arrays, shares.cancel_array):
+for command in (*operating.COMMANDS, shares.arrays, shares.cancel_array, top):
     app.command()(command)
 
 

@@ -167,6 +167,12 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "有多个镜像以 {image} 结尾：请给出完整名称；参见 headrace images list。",
     ),
     "no-such-node": ("There is no node called {node}.", "没有名为 {node} 的节点。"),
+    "grep-follows": (
+        "--grep does not go with -f: it looks through what there is now.",
+        "--grep 不能与 -f 同用：它只查找现有内容。",
+    ),
+    "with-grep": ("-i and -C go with --grep.", "-i 和 -C 需与 --grep 一起使用。"),
+    "top": ("{time} · running jobs: {jobs}", "{time} · 运行中的作业：{jobs}"),
     "yes": ("yes", "是"),
     "no": ("no", "否"),
     "host-key": (
@@ -231,6 +237,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "column-cores": ("cores", "核心"),
     "column-memory": ("memory GiB", "内存 GiB"),
     "column-devices": ("devices", "设备"),
+    "column-device-use": ("device use", "设备使用率"),
+    "column-device-memory": ("device GiB", "显存 GiB"),
+    "column-cpu": ("cores used", "核心使用"),
+    "column-age": ("runs", "已运行"),
     "column-way": ("way", "路径"),
     "column-fails": ("failed looks", "失败次数"),
     "column-look": ("last look", "最近一次查看"),

@@ -71,6 +71,11 @@ def local_time(stamp: str) -> str:
     return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
+def local_now() -> str:
+    """The time on this machine's clock, to the second."""
+    return datetime.now().astimezone().strftime("%H:%M:%S")
+
+
 def outcome(job: JSON) -> str:
     """How a job ended, in words."""
     if job["exit_code"] is not None:
@@ -115,10 +120,15 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         for line in [list(columns), *cells]:
             sys.stdout.write("\t".join(line) + "\n")
         return
+    Console(highlight=False, markup=False).print(made_table(columns, cells))
+
+
+def made_table(columns: Sequence[str], cells: Iterable[Sequence[object]]) -> Table:
+    """A table for a terminal."""
     table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for line in cells:
-        table.add_row(*line)
-    Console(highlight=False, markup=False).print(table)
+        table.add_row(*(escape_controls(say("unknown") if cell is None else str(cell)) for cell in line))
+    return table
 
 
 def score(ppm: int, decimals: int = 3) -> str:

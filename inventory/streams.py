@@ -6,7 +6,7 @@ import functools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -16,7 +16,7 @@ import structlog
 from django.conf import settings
 from redis.exceptions import LockError
 
-from agent.protocol import DeviceSample, NodeSample
+from agent.protocol import DeviceSample, DeviceUse, NodeSample, TaskPhase, TaskState
 from controlplane.base.broker import Breaker
 
 log = structlog.get_logger(__name__)
@@ -28,8 +28,20 @@ TIMEOUT_S = 0.25
 # After the death of whoever stored, readings wait so long.
 ALONE_S = 15
 FIELD = b"r"
+# What tasks used last, by node; nothing of it is stored elsewhere.
+USES = "headrace:uses:"
+USES_KEPT_S = 120
 GATHER_S = 0.02
 MOST_TOGETHER = 500
+
+
+class TaskUse(msgspec.Struct, frozen=True, array_like=True):
+    """What one placement used when its node reported; unknown is null."""
+
+    placement: int
+    memory_used_mib: int | None
+    cpu_used_milli: int | None
+    devices: list[DeviceUse]
 
 
 class Reading(msgspec.Struct, frozen=True, array_like=True):
@@ -39,6 +51,25 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
     received_at_ms: int
     host: NodeSample | None
     devices: list[DeviceSample]
+    tasks: list[TaskUse] = []
+
+
+def reading_of(
+    node_id: int,
+    received_at_ms: int,
+    host: NodeSample | None,
+    samples: Sequence[DeviceSample],
+    tasks: Sequence[TaskState],
+) -> Reading | None:
+    """One report's readings; None when it has none."""
+    uses = [
+        TaskUse(task.placement, task.memory_used_mib, task.cpu_used_milli, task.device_use)
+        for task in tasks[:MAX_SAMPLES]
+        if task.phase is not TaskPhase.ENDED
+    ]
+    if host is None and not samples and not uses:
+        return None
+    return Reading(node_id, received_at_ms, host, list(samples[:MAX_SAMPLES]), uses)
 
 
 @functools.cache
@@ -52,11 +83,17 @@ def client() -> redis.Redis:
 _breaker = Breaker()
 
 
-def push(node_id: int, received_at_ms: int, host: NodeSample | None, samples: Sequence[DeviceSample]) -> bool:
+def push(
+    node_id: int,
+    received_at_ms: int,
+    host: NodeSample | None,
+    samples: Sequence[DeviceSample],
+    tasks: Sequence[TaskState] = (),
+) -> bool:
     """Appends one report's readings; False when they are lost because Valkey is away. Never raises."""
-    if host is None and not samples:
+    reading = reading_of(node_id, received_at_ms, host, samples, tasks)
+    if reading is None:
         return True
-    reading = Reading(node_id, received_at_ms, host, list(samples[:MAX_SAMPLES]))
     entry: dict[Any, Any] = {FIELD: msgspec.json.encode(reading)}
     return _breaker.attempt(
         "push-readings", lambda: client().xadd(STREAM, entry, maxlen=MAX_ENTRIES, approximate=True)
@@ -64,13 +101,18 @@ def push(node_id: int, received_at_ms: int, host: NodeSample | None, samples: Se
 
 
 def push_soon(
-    node_id: int, received_at_ms: int, host: NodeSample | None, samples: Sequence[DeviceSample]
+    node_id: int,
+    received_at_ms: int,
+    host: NodeSample | None,
+    samples: Sequence[DeviceSample],
+    tasks: Sequence[TaskState] = (),
 ) -> None:
     """The same within moments and together with those of other reports; a process that is killed meanwhile loses them,
     as it would what it had not yet heard.
     """
-    if host is not None or samples:
-        _pusher().add(Reading(node_id, received_at_ms, host, list(samples[:MAX_SAMPLES])))
+    reading = reading_of(node_id, received_at_ms, host, samples, tasks)
+    if reading is not None:
+        _pusher().add(reading)
 
 
 class Pusher:
@@ -164,3 +206,42 @@ def forget(ids: Sequence[bytes]) -> None:
     """Removes stored entries."""
     if ids:
         client().xdel(STREAM, *ids)
+
+
+def keep_uses(readings: Sequence[Reading]) -> bool:
+    """What tasks use now, for whoever looks within USES_KEPT_S; False when Valkey is away. Never raises."""
+    newest: dict[int, Reading] = {}
+    for reading in readings:
+        if reading.tasks and (
+            reading.node not in newest or newest[reading.node].received_at_ms <= reading.received_at_ms
+        ):
+            newest[reading.node] = reading
+    if not newest:
+        return True
+
+    def send() -> None:
+        pipe = client().pipeline(transaction=False)
+        for node, reading in newest.items():
+            value = msgspec.json.encode((reading.received_at_ms, reading.tasks))
+            pipe.set(f"{USES}{node}", value, ex=USES_KEPT_S)
+        pipe.execute()
+
+    return _breaker.attempt("keep-uses", send)
+
+
+def uses_of(node_ids: Collection[int]) -> dict[tuple[int, int], TaskUse]:
+    """By node and placement what was told within USES_KEPT_S; nothing where Valkey does not answer."""
+    nodes = sorted(set(node_ids))
+    if not nodes:
+        return {}
+    try:
+        kept: Any = client().mget([f"{USES}{node}" for node in nodes])
+    except redis.RedisError:
+        return {}
+    found: dict[tuple[int, int], TaskUse] = {}
+    for node, value in zip(nodes, kept, strict=True):
+        if value is not None:
+            with suppress(msgspec.MsgspecError):
+                _at_ms, uses = msgspec.json.decode(value, type=tuple[int, list[TaskUse]])
+                found |= {(node, use.placement): use for use in uses}
+    return found

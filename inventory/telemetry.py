@@ -109,6 +109,7 @@ def flush(booked_reader: BookedReader | None, *, goes_on: Callable[[], bool] = l
         if not ids:
             break
         devices += _store_batch(readings, booked_reader)
+        streams.keep_uses(readings)
         streams.forget(ids)
         entries += len(ids)
         if len(ids) < BATCH or not goes_on():

@@ -63,7 +63,7 @@ def read_log(placement_id: int, *, offset: int, limit: int) -> LogPart | None:
     placement = Placement.objects.filter(pk=placement_id).first()
     if placement is None:
         return None
-    data = b"" if offset >= placement.log_bytes else _bytes(placement, offset=offset, limit=limit)
+    data = b"" if offset >= placement.log_bytes else read_bytes(placement, offset=offset, limit=limit)
     next_offset = offset + len(data)
     return LogPart(
         data=data,
@@ -83,13 +83,13 @@ def is_closed(placement: Placement) -> bool:
     return placement.log_bytes >= placement.log_total_bytes
 
 
-def _bytes(placement: Placement, *, offset: int, limit: int) -> bytes:
-    """Bytes of the chunks that cover [offset, offset + limit)."""
+def read_bytes(placement: Placement, *, offset: int, limit: int, most_chunks: int | None = None) -> bytes:
+    """Bytes of [offset, offset + limit), of the first so many chunks that cover it."""
     chunks = LogChunk.objects.filter(placement=placement)
     first = chunks.filter(offset__lte=offset).order_by("-offset").values("offset")[:1]
     rows = chunks.filter(offset__gte=first, offset__lt=offset + limit).order_by("offset")
     found = bytearray()
-    for at, data in rows.values_list("offset", "data").iterator(chunk_size=20):
+    for at, data in rows.values_list("offset", "data")[:most_chunks].iterator(chunk_size=200):
         found += bytes(data)[max(0, offset - at) :]
         if len(found) >= limit:
             break

@@ -89,7 +89,7 @@ def _quiet_answer(environ: Environ, received_at: datetime) -> bytes | None:
         environ[quiet.ASKED] = True
         return None
     body = protocol.encode(quiet_reply(found, received_at=received_at))
-    streams.push_soon(found.node_id, clock.to_ms(received_at), report.node, report.samples)
+    streams.push_soon(found.node_id, clock.to_ms(received_at), report.node, report.samples, report.tasks)
     return body
 
 

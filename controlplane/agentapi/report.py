@@ -60,7 +60,7 @@ def report_view(request: HttpRequest) -> HttpResponse:
     address = client_address(request)
     asked = ASKED in request.META
     if not asked and (quiet := note(hash_of(request), report, at=received_at, address=address)):
-        streams.push(quiet.node_id, clock.to_ms(received_at), report.node, report.samples)
+        streams.push(quiet.node_id, clock.to_ms(received_at), report.node, report.samples, report.tasks)
         return message(quiet_reply(quiet, received_at=received_at))
     return message(_take_note(claimed, report, _Arrival(received_at, address)))
 
@@ -77,7 +77,7 @@ def _take_note(claimed: Node, report: Report, arrival: _Arrival) -> Reply:
         standing=standing,
     )
     if node.state != NodeState.QUARANTINED:
-        streams.push(node.pk, clock.to_ms(received_at), report.node, report.samples)
+        streams.push(node.pk, clock.to_ms(received_at), report.node, report.samples, report.tasks)
     return reply
 
 

@@ -22,8 +22,23 @@ const ME = {
 
 const LOG_LINES = Array.from({ length: 60 }, (_, i) => `step ${i * 50}  loss ${(2.9 - i * 0.021).toFixed(4)}  12,431 tokens/s\n`);
 
+function found(wanted: string, anyCase: boolean, final: boolean) {
+  const fold = (text: string) => (anyCase ? text.toLowerCase() : text);
+  const lines = LOG_LINES.map((line) => line.trimEnd());
+  const matches = lines.flatMap((line, index) => {
+    const at = fold(line).indexOf(fold(wanted));
+    if (at < 0) return [];
+    const end = at + wanted.length;
+    const offset = LOG_LINES.slice(0, index).join("").length;
+    return [{ line: index + 1, offset, before: line.slice(0, at), match: line.slice(at, end), after: line.slice(end), lines_before: lines.slice(index - 1, index), lines_after: lines.slice(index + 1, index + 2) }];
+  });
+  return { attempt: 1, offset: 0, next_offset: LOG_LINES.join("").length, next_line: lines.length + 1, matches, at_end: true, complete: final, truncated: false };
+}
+
 function log(url: URL, final: boolean): Answer {
   const offset = Number(url.searchParams.get("offset") ?? 0);
+  const wanted = url.searchParams.get("search");
+  if (wanted) return ok(found(wanted, url.searchParams.get("ignore_case") === "1", final));
   const whole = LOG_LINES.join("");
   const text = offset === 0 ? whole : final ? "" : `step ${offset}  loss 1.6100  12,431 tokens/s\n`;
   return { ...ok({ attempt: 1, offset, next_offset: offset + text.length, text, truncated: false, complete: final }), waitMs: offset ? 3000 : 0 };

@@ -14,7 +14,13 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    PolymorphicProxySerializer,
+    extend_schema,
+)
+from rest_framework.exceptions import NotAcceptable
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,8 +30,10 @@ from controlplane.accounts.permissions import Action, permission_for
 from controlplane.base import clock
 from controlplane.base.problems import Fault, invalid
 from queues.spec import MOST_REPLICAS
+from scheduling.api import log_search
 from scheduling.api.jobs import find_job
 from scheduling.api.serializers import LogSerializer
+from scheduling.log_search import Found, search_log
 from scheduling.logs import MOST_BYTES_PER_READ, LogPart, is_closed, read_log
 from scheduling.models import Placement
 from scheduling.text import escape_controls, whole_characters
@@ -41,10 +49,16 @@ NUMBERS: Mapping[str, tuple[int, int]] = {
     "limit": (4, MOST_BYTES_PER_READ),
     "wait_s": (0, MOST_WAIT_S),
 }
+ALL_NUMBERS = {**NUMBERS, **log_search.NUMBERS}
 PARAMETERS = [
     OpenApiParameter(name, {"type": "integer", "minimum": low, "maximum": high})
     for name, (low, high) in NUMBERS.items()
 ]
+ANSWERS = PolymorphicProxySerializer(
+    component_name="LogAnswer",
+    serializers=[LogSerializer, log_search.LogMatchesSerializer],
+    resource_type_field_name=None,
+)
 
 
 class PlainTextRenderer(BaseRenderer):
@@ -63,7 +77,7 @@ class PlainTextRenderer(BaseRenderer):
 
 class LogView(APIView):
     """A part of the log of one attempt, of a gang that of one replica (0 if not told). With Accept: text/plain the raw
-    bytes, and X-Next-Offset and X-Complete beside them.
+    bytes, and X-Next-Offset and X-Complete beside them. With `search` the lines that hold a text.
     """
 
     permission_classes = [permission_for(Action.JOB_READ)]
@@ -71,19 +85,24 @@ class LogView(APIView):
 
     @extend_schema(
         operation_id="job_logs",
-        parameters=PARAMETERS,
+        parameters=[*PARAMETERS, *log_search.PARAMETERS],
         responses={
-            (200, "application/json"): LogSerializer,
+            (200, "application/json"): ANSWERS,
             (200, "text/plain"): OpenApiResponse(str, description="The bytes as they are"),
         },
     )
     def get(self, request: Request, job_id: int) -> HttpResponseBase:
-        numbers = _numbers(request.query_params)
+        query = request.query_params
+        numbers = _numbers(query)
+        log_search.refuse_mixed(query)
         job = find_job(request, job_id)
         attempt, offset = numbers.get("attempt", job.attempt), numbers.get("offset", 0)
         one = Placement.objects.filter(job=job, attempt=attempt, replica=numbers.get("replica", 0))
         placement = one.values("pk").first()
-        part = _nothing(offset, final=job.finished_at is not None or attempt < job.attempt)
+        final = job.finished_at is not None or attempt < job.attempt
+        if log_search.SEARCH in query:
+            return self._search(request, placement and placement["pk"], attempt, numbers, final=final)
+        part = _nothing(offset, final=final)
         if placement is not None:
             limit = numbers.get("limit", DEFAULT_LIMIT_BYTES)
             part = read_log(placement["pk"], offset=offset, limit=limit) or part
@@ -92,13 +111,32 @@ class LogView(APIView):
         response.log_is_news = bool(part.data) or part.complete  # type: ignore[attr-defined]
         return response
 
+    def _search(
+        self,
+        request: Request,
+        placement: int | None,
+        attempt: int,
+        numbers: Mapping[str, int],
+        *,
+        final: bool,
+    ) -> Response:
+        if isinstance(request.accepted_renderer, PlainTextRenderer):
+            raise NotAcceptable
+        search = log_search.read_search(request.query_params, numbers)
+        found = search_log(placement, search) if placement is not None else None
+        found = found or Found([], search.offset, search.line, at_end=True, complete=final, truncated=False)
+        answer = log_search.matches_of(found, attempt=attempt, offset=search.offset)
+        return Response(log_search.LogMatchesSerializer(answer).data)
+
 
 def _numbers(query: Mapping[str, str]) -> dict[str, int]:
     found = {}
     for name, text in query.items():
-        if name not in NUMBERS:
+        if name in (log_search.SEARCH, log_search.IGNORE_CASE):
+            continue
+        if name not in ALL_NUMBERS:
             raise invalid(name, Fault.UNKNOWN_FIELD)
-        low, high = NUMBERS[name]
+        low, high = ALL_NUMBERS[name]
         if not (text.isascii() and text.isdigit() and len(text) < 18 and low <= int(text) <= high):
             message = _("Must be a whole number from %(low)s to %(high)s.") % {"low": low, "high": high}
             raise invalid(name, Fault.INVALID, message=message)

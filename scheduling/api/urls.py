@@ -22,6 +22,7 @@ from scheduling.api.logs import logs
 from scheduling.api.pause import PausesView, PauseView, ResumeView
 from scheduling.api.status import StatusView
 from scheduling.api.team_quotas import MemberShareView, TeamQuotasView, TeamQuotaView
+from scheduling.api.use import JobUsesView
 from scheduling.api.whatif import DocumentView, RecordingsView, RecordingWishView, WhatIfView
 
 urlpatterns = [
@@ -31,6 +32,7 @@ urlpatterns = [
     path("job-arrays/<int:array_id>", ArrayView.as_view()),
     path("job-arrays/<int:array_id>/cancel", CancelArrayView.as_view()),
     path("jobs/bulk", BulkView.as_view()),
+    path("jobs/use", JobUsesView.as_view()),
     path("jobs/<int:job_id>", JobView.as_view()),
     path("jobs/<int:job_id>/cancel", CancelView.as_view()),
     path("jobs/<int:job_id>/suspend", SuspendView.as_view()),

@@ -31,6 +31,24 @@ def test_a_log_grows_while_it_is_watched(console: Console) -> None:
     console.expect_status("succeeded")
 
 
+def test_a_log_is_searched_and_a_match_shown_where_it_stands(console: Console) -> None:
+    page = console.page
+    console.submit("sh -c 'seq -f step-%g 3000; echo Loss is NaN; echo done'")
+    console.expect_status("succeeded")
+    box = page.get_by_role("searchbox", name="Search this log")
+    box.fill("nan")
+    box.press("Enter")
+    expect(page.get_by_text("1 line holds this text.")).to_be_visible()
+    page.get_by_role("button", name="Show line 3001 in the log").click()
+    mark = page.locator("pre.log mark")
+    expect(mark).to_have_text("Loss is NaN")
+    expect(mark).to_be_in_viewport()
+    page.get_by_role("button", name="Back to the matches").click()
+    page.get_by_label("match case").check()
+    box.press("Enter")
+    expect(page.get_by_text("No line holds this text.")).to_be_visible()
+
+
 def test_a_failing_command_says_its_exit_code(console: Console) -> None:
     console.submit("sh -c 'echo before the end; exit 3'")
     console.expect_status("failed")

@@ -8,6 +8,8 @@ export const keys = {
   images: ["images"] as const,
   jobs: (filters?: object) => (filters ? (["jobs", filters] as const) : (["jobs"] as const)),
   job: (id: number, part?: string) => (part ? (["job", id, part] as const) : (["job", id] as const)),
+  // No hint makes it old: what was found stays found.
+  logSearch: (wanted: object) => ["log-search", wanted] as const,
   nodes: (filters?: object) => (filters ? (["nodes", filters] as const) : (["nodes"] as const)),
   node: (id: number, part?: string) => (part ? (["node", id, part] as const) : (["node", id] as const)),
   device: (id: number, part?: string) => (part ? (["device", id, part] as const) : (["device", id] as const)),

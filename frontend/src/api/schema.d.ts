@@ -627,7 +627,7 @@ export interface paths {
         };
         /**
          * @description A part of the log of one attempt, of a gang that of one replica (0 if not told). With Accept: text/plain the raw
-         *     bytes, and X-Next-Offset and X-Complete beside them.
+         *     bytes, and X-Next-Offset and X-Complete beside them. With `search` the lines that hold a text.
          */
         get: operations["job_logs"];
         put?: never;
@@ -771,6 +771,23 @@ export interface paths {
         put?: never;
         /** @description Submit a job, or see what would become of it. */
         post: operations["job_submit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The jobs with a place that the caller may see, newest first, with what they use. */
+        get: operations["job_uses"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2548,6 +2565,37 @@ export interface components {
         };
         /** @enum {string} */
         JobStatusEnum: "held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled";
+        /**
+         * @description One running job. A figure of which any part is unknown, or older than 2 minutes, is null. `device_use_pct` is the
+         *     mean of its devices, which with `shares_devices` others use, too.
+         */
+        JobUse: {
+            id: number;
+            name: string;
+            status: components["schemas"]["JobStatusEnum"];
+            queue: string;
+            team: string;
+            owner: string;
+            attempt: number;
+            nodes: string[];
+            running_s: number | null;
+            cores: number;
+            cpu_used_milli: number | null;
+            host_memory_booked_mib: number;
+            host_memory_used_mib: number | null;
+            devices: number;
+            shares_devices: boolean;
+            device_use_pct: number | null;
+            device_memory_booked_mib: number;
+            device_memory_used_mib: number | null;
+        };
+        JobUsePage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["JobUse"][];
+        };
         /** @enum {string} */
         KindEnum: "queue" | "team" | "member";
         /** @description All labels that operators give a node; they stand over those that its agent reports. */
@@ -2602,6 +2650,31 @@ export interface components {
             text: string;
             truncated: boolean;
             complete: boolean;
+        };
+        LogAnswer: components["schemas"]["Log"] | components["schemas"]["LogMatches"];
+        /**
+         * @description A line that holds the text, and the lines around it; long lines are cut (…), control characters escaped.
+         *     `offset` is where the line begins in the log.
+         */
+        LogMatch: {
+            line: number | null;
+            offset: number;
+            before: string;
+            match: string;
+            after: string;
+            lines_before: string[];
+            lines_after: string[];
+        };
+        /** @description Matches of one part of a log. `at_end`: this is all that has arrived so far; `complete`: nothing follows. */
+        LogMatches: {
+            attempt: number;
+            offset: number;
+            next_offset: number;
+            next_line: number | null;
+            matches: components["schemas"]["LogMatch"][];
+            at_end: boolean;
+            complete: boolean;
+            truncated: boolean;
         };
         /** @description What may be lost. */
         LoseWorkRequest: {
@@ -5183,9 +5256,19 @@ export interface operations {
         parameters: {
             query?: {
                 attempt?: number;
+                /** @description With search: so many lines before and after each match. */
+                context?: number;
+                /** @description With search: 1 ignores case. */
+                ignore_case?: 0 | 1;
                 limit?: number;
+                /** @description With search: the number of the line at `offset`; without it lines beyond the first part are not numbered. */
+                line?: number;
+                /** @description With search: so many matches in one answer. */
+                most?: number;
                 offset?: number;
                 replica?: number;
+                /** @description Answer with the lines that hold this text, taken literally. One answer looks through a bounded part of the log: go on with `next_offset` and `next_line` as `offset` and `line` until `at_end`. */
+                search?: string;
                 wait_s?: number;
             };
             header?: never;
@@ -5201,7 +5284,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Log"];
+                    "application/json": components["schemas"]["LogAnswer"];
                     "text/plain": string;
                 };
             };
@@ -5624,6 +5707,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_uses: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+                owner?: string;
+                queue?: string;
+                team?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobUsePage"];
                 };
             };
             /** @description Problem */

@@ -71,6 +71,8 @@ export type Outcome = Schemas["Outcome"];
 export type WhatIf = Schemas["WhatIf"];
 export type JobChange = Schemas["JobChange"];
 export type LogPiece = Schemas["Log"];
+export type LogMatch = Schemas["LogMatch"];
+export type LogMatches = Schemas["LogMatches"];
 
 /** A request as people send it: what is left out is left to the queue, memory may carry a unit. */
 export type JobRequest = Partial<Omit<Schemas["JobSpec"], "queue" | "command" | "resources">> &

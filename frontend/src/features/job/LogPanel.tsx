@@ -7,6 +7,7 @@ import { count } from "@/lib/format";
 import { Broken } from "@/ui/ListLooks";
 import { Panel } from "@/ui/Panel";
 import { isFinal } from "./facts";
+import { LogFindings, LogSearchBox } from "./LogSearch";
 
 const AT_END_PX = 24;
 
@@ -18,6 +19,7 @@ export function LogPanel({ job }: { job: Job }) {
   const begun = job.started_at !== null || job.attempt > 1 || job.status === "starting";
   const log = useJobLog(job.id, { attempt: shown, replica }, begun);
   const [follow, setFollow] = useState(true);
+  const [wanted, setWanted] = useState({ text: "", anyCase: true });
   const box = useRef<HTMLPreElement>(null);
 
   useLayoutEffect(() => {
@@ -41,6 +43,8 @@ export function LogPanel({ job }: { job: Job }) {
   );
   return (
     <Panel title={t("job.log")} meta={meta}>
+      {log.text ? <LogSearchBox onSearch={setWanted} /> : null}
+      {wanted.text ? <LogFindings key={JSON.stringify([shown, replica, wanted])} place={{ id: job.id, attempt: shown, replica }} wanted={wanted} /> : null}
       {log.dropped ? <p className="sm mut">{t("job.logDropped", { command: `headrace logs ${job.id}${replica > 0 ? ` --replica ${replica}` : ""}` })}</p> : null}
       {log.truncated ? <p className="sm sig">{t("job.logTruncated")}</p> : null}
       {log.text ? (
