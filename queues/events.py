@@ -43,6 +43,9 @@ TEXTS: Mapping[str, str | Promise] = {
     "resumed": _("Resumed; it waits for a place."),
     "checkpoint": _("A checkpoint of this attempt is there: %(path)s."),
     "checkpoint-failed": _("Runs on, for no checkpoint was made: %(problem)s."),
+    "checkpoint-unanswered": _(
+        "Runs on: its node has not told within %(seconds)s s what became of the checkpoint."
+    ),
     "pulling": _("Its image %(image)s is being fetched."),
     "pulled": _("Its image %(image)s was fetched in %(ms)s ms."),
     "job-memory-near": _("Uses %(used_mib)s MiB of the %(booked_mib)s MiB of memory that it booked."),

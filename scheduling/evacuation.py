@@ -30,6 +30,7 @@ from scheduling.gangs import FELL, keep_together
 from scheduling.losses import give_up_unstoppable
 from scheduling.memory_alerts import forget_gone
 from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
+from scheduling.unanswered import let_unanswered_run_on
 
 DEVICE_FAILED = "device-failed"
 DRAINED = "drained"
@@ -61,6 +62,7 @@ def reconcile() -> int:
     """Bring placements in line with their devices and nodes; how many of them were told to stop."""
     lift_exclusions()
     stopped = move_off_failed_devices() + move_off_drained_nodes()
+    let_unanswered_run_on(preempted=PREEMPTED)
     keep_together()
     patience_s = active_policy().health.lost_after_s
     give_up_unstoppable(ENDINGS, before=clock.now() - timedelta(seconds=patience_s))

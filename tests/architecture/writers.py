@@ -30,6 +30,7 @@ FACTS = (
             "scheduling/operations.py",
             "scheduling/takeovers.py",
             "scheduling/gangs.py",
+            "scheduling/unanswered.py",
         ),
     ),
     Fact("Device", "health", ("inventory/device_health.py",)),
