@@ -21,6 +21,7 @@ from agent.collect import HostCollector, VendorWorker
 from agent.config import Config, ConfigError, Identity, load_config, load_identity, parse_setting, read_secret
 from agent.enrolment import enrol, pinned_ca
 from agent.host import cpus, memory, numa
+from agent.host.disk import DiskWatch
 from agent.image_keeper import ImageKeeper
 from agent.journal import Journal
 from agent.loop import Agent
@@ -49,6 +50,7 @@ SETTING_FLAGS = {
     "image_users": "users whose podman images count as present, besides those of the agent's own, A,B",
     "dataset_folders": "folders whose subfolders are datasets present on this node, /A,/B",
     "checkpoint_dir": "folder for checkpoints; one that all nodes share lets jobs resume anywhere",
+    "min_free_mib": "free MiB below which, in a folder that jobs write to, the node takes no new jobs; 0 watches none",
     "interval_s": "seconds between reports, instead of the server's wish",
     "max_processes": "most processes and threads of one job, where jobs have users of their own",
     "machine_id": "machine id, instead of the machine's own",
@@ -151,6 +153,7 @@ def build_agent(config: Config, identity: Identity) -> tuple[Agent, ImageKeeper 
             isolates_users=runner.isolates_users,
             runner_warnings=runner.warnings,
             runs_containers=runner.runs_containers,
+            disks=DiskWatch([state_dir, *runner.folders()], config.min_free_mib).look,
         ),
         runner=runner,
         journal=journal,

@@ -55,6 +55,7 @@ FIRST_PROBE_TIMEOUT_S = 20.0
 HOST_FACTS_AGE_S = 60.0
 RUNTIMES_AGE_S = 600.0
 STORED_AGE_S = 60.0
+DISK_AGE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,7 @@ class HostCollector:
         isolates_users: bool = False,
         runner_warnings: tuple[Notice, ...] = (),
         runs_containers: Callable[[], bool] = lambda: False,
+        disks: Callable[[], list[Notice]] = list,
         probes: Mapping[Vendor, type[Probe]] = PROBES,
         probe_timeout_s: float = PROBE_TIMEOUT_S,
     ) -> None:
@@ -208,6 +210,8 @@ class HostCollector:
         self._isolates_users = isolates_users
         self._runner_warnings = runner_warnings
         self._runs_containers = runs_containers
+        self._disks = disks
+        self._disk_notices: list[Notice] = []
         self._probes = probes
         self._probe_timeout_s = probe_timeout_s
         self._known = KnownDevices(self._state_dir, machine.boot_id(root))
@@ -237,6 +241,7 @@ class HostCollector:
         for name, look, age_s in (
             ("runtimes", self._look_at_runtimes, RUNTIMES_AGE_S),
             ("stored", self._look_at_stored, STORED_AGE_S),
+            ("disks", self._look_at_disks, DISK_AGE_S),
         ):
             threading.Thread(
                 target=self._keep, args=(look,), kwargs={"age_s": age_s}, name=name, daemon=True
@@ -250,6 +255,7 @@ class HostCollector:
             devices = [device for vendor in self._probes for device in self._known.of(vendor)]
             notices = [
                 *self._runner_warnings,
+                *self._disk_notices,
                 *(said for of_vendor in self._vendor_warnings.values() for said in of_vendor),
                 *self._stored_notices,
             ]
@@ -389,6 +395,13 @@ class HostCollector:
             changed = (self._images, self._datasets) != (images, datasets)
             self._images, self._datasets = images, datasets
             self._stored_notices = [*images.notices, *unread]
+        return changed
+
+    def _look_at_disks(self) -> bool:
+        """Room for jobs; a folder of a network that hangs holds up nothing else."""
+        found = self._disks()
+        with self._lock:
+            changed, self._disk_notices = self._disk_notices != found, found
         return changed
 
     def _look_at_runtimes(self) -> bool:

@@ -60,6 +60,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     container_nvidia: NvidiaStyle | None = None
     registry_auth_file: str | None = None
     checkpoint_dir: str | None = None
+    min_free_mib: int = 1024
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -97,6 +98,10 @@ def load_config(
             raise ConfigError(
                 f"container_mounts: {mount!r} is no absolute path; give one such as /data or /data:ro"
             )
+    if config.min_free_mib < 0:
+        raise ConfigError(
+            f"min_free_mib: {config.min_free_mib} is no size; give MiB such as 1024, or 0 to watch none"
+        )
     if config.max_processes < 1:
         raise ConfigError(f"max_processes: {config.max_processes} is too few; give at least 1")
     return config

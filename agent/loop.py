@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 import time
@@ -16,8 +15,9 @@ from agent.config import Identity
 from agent.host import machine
 from agent.journal import SILENCE_LIMIT_S, Journal, Obeyed
 from agent.logs import TICK_S, LogShipper
-from agent.outbox import Outbox
-from agent.protocol import Assignment, ExitReason, Facts, GuardRules, Reply, Report, TaskPhase, TaskState
+from agent.outbox import Outbox, facts_digest
+from agent.protocol import Assignment, ExitReason, GuardRules, Reply, Report, TaskPhase, TaskState
+from agent.pruning import Pruning
 from agent.reconcile import (
     Action,
     Ask,
@@ -84,6 +84,7 @@ class Agent:
         self._known_digest: str | None = None
         self._want_facts = True
         self._offset = clock.OffsetEstimator()
+        self._pruning = Pruning(runner)
         self._shipper = LogShipper(transport, self._log_done, tick_s=log_tick_s)
         self._event = threading.Event()
         self._changed = threading.Event()
@@ -138,12 +139,8 @@ class Agent:
                 self._begin_round()
             if self._is_due(now_s, patience_s, retry_s):
                 retry_s = self._report_or_delay(backoff)
-            if retry_s is not None:
-                self._sleep_until(next_tick_s, retry_s)
-            else:
-                self._sleep_until(
-                    next_tick_s, patience_s if self._measuring and self._primed else next_tick_s
-                )
+            measured_s = patience_s if self._measuring and self._primed else next_tick_s
+            self._sleep_until(next_tick_s, measured_s if retry_s is None else retry_s)
 
     def _begin_round(self) -> None:
         """Whatever goes wrong here must not end the loop: the report itself is still due."""
@@ -217,7 +214,12 @@ class Agent:
             self._event.set()
         if self._fixed_interval_s is None:
             self._interval_s = min(max(reply.report_interval_s, SHORTEST_INTERVAL_S), LONGEST_INTERVAL_S)
-        self.obey(reply)
+        if self.obey(reply) is Verdict.OBEY and report.kept:
+            self._pruning.answered(reply.over, self._jobs_here())
+
+    def _jobs_here(self) -> set[int]:
+        with self._lock:
+            return {record.assignment.job for record in self._records.values()}
 
     def _build_report(self, readings: Readings) -> Report:
         facts = self._collector.facts()
@@ -237,6 +239,7 @@ class Agent:
             checks=list(readings.checks),
             tasks=self._task_states(),
             clock=self._offset.best(),
+            kept=self._pruning.question(self._jobs_here()),
         )
 
     def _task_states(self) -> list[TaskState]:
@@ -487,11 +490,6 @@ class Agent:
         if text not in self._complaints:
             self._complaints.add(text)
             logger.warning("%s", text)
-
-
-def facts_digest(facts: Facts) -> str:
-    """Changes when any fact does."""
-    return hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:32]
 
 
 def wall_ms() -> int:

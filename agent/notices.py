@@ -15,6 +15,7 @@ TEXTS: dict[str, str] = {
         " token; run it as root where jobs are not trusted"
     ),
     "root-without-rights": "the agent is root but may not change users here: it refuses to run jobs",
+    "disk-low": "{folder}: less than {least_mib} MiB are free: the node takes no new jobs",
     "driver-gone": "{vendor}: driver and tools are gone",
     "probe-failed": "{vendor}: {problem}",
     "tool-failed": "{vendor}: {problem}",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 
 import msgspec
 
 from agent.collect import Readings
 from agent.journal import Journal, Untold
-from agent.protocol import Reply, Report
+from agent.protocol import Facts, Reply, Report
 from agent.transport import Refused, TransportError
 
 # The server read the report and will never take it; every other refusal is of the moment or of the sender.
@@ -68,3 +69,8 @@ class Outbox:
         self._doubtful = report
         waiting = self._readings.checks if self._readings else ()
         self._journal.write_untold(Untold(self._boot_id, report, waiting))
+
+
+def facts_digest(facts: Facts) -> str:
+    """Changes when any fact does."""
+    return hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:32]

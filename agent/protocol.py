@@ -306,7 +306,9 @@ class ClockSample(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What is. The same `seq` of one boot sent twice is harmless. `epoch` and `cluster_id` are those last obeyed."""
+    """What is. The same `seq` of one boot sent twice is harmless. `epoch` and `cluster_id` are those last obeyed. Of
+    the jobs in `kept`, whose checkpoints lie on the node, it asks now and then which are over.
+    """
 
     version: int
     boot_id: str
@@ -321,6 +323,7 @@ class Report(msgspec.Struct, frozen=True):
     checks: list[Check] = []
     tasks: list[TaskState] = []
     clock: ClockSample | None = None
+    kept: list[int] = []
 
 
 class AssignedDevice(msgspec.Struct, frozen=True):
@@ -377,7 +380,7 @@ class Assignment(msgspec.Struct, frozen=True):
 class Reply(msgspec.Struct, frozen=True):
     """What should be: the whole desired set of the node. Times are of the server's clock;
     `received_at_ms`/`sent_at_ms` bracket the handling. After `silence_limit_s` without an answer a task that must
-    run in one place only is stopped; None = the server does not say.
+    run in one place only is stopped; None = the server does not say. Nothing of the jobs in `over` is needed any more.
     """
 
     version: int
@@ -391,6 +394,7 @@ class Reply(msgspec.Struct, frozen=True):
     assignments: list[Assignment]
     silence_limit_s: int | None = None
     guard: GuardRules | None = None
+    over: list[int] = []
 
 
 class EnrolRequest(msgspec.Struct, frozen=True):

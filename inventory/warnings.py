@@ -23,6 +23,9 @@ TEXTS: Mapping[str, Promise | str] = {
         "token. Run it as root where jobs are not trusted."
     ),
     "root-without-rights": _("The agent is root but may not change users here: it refuses to run jobs."),
+    "disk-low": _(
+        "%(folder)s: less than %(least_mib)s MiB are free. The node takes no new jobs until there is room."
+    ),
     "driver-gone": _("%(vendor)s: driver and tools are gone."),
     "probe-failed": _("%(vendor)s: the devices could not be read: %(problem)s"),
     "tool-failed": _("%(vendor)s: a tool failed: %(problem)s"),

@@ -33,6 +33,7 @@ from scheduling.engine.quantities import free_compute_milli, free_mib, precheck_
 from scheduling.engine.types import WHOLE_MILLI, DeviceInfo, EnginePolicy, Placed, Reservation, SliceChoice
 from scheduling.kept import drop_holds
 from scheduling.models import LIVE_PHASES, CoreBooking, Cycle, Decision, Hold, Outcome, Placement, Slice
+from scheduling.node_facts import is_disk_low
 from scheduling.pauses import stops_of
 from scheduling.policy_bridge import CyclePolicy
 from scheduling.requests import request_of_job
@@ -170,7 +171,7 @@ def _check_stops(job: Job, nodes: Sequence[int], policy: CyclePolicy) -> None:
 def _check_node(placed: Placed, *, with_image: bool) -> None:
     with_agent = Node.objects.filter(pk=placed.node, remote=None)
     node = with_agent.only("state", "observe_only", "memory_mib", "facts").first()
-    if node is None or node.state != NodeState.READY or node.observe_only:
+    if node is None or node.state != NodeState.READY or node.observe_only or is_disk_low(node.facts):
         raise StaleDecision(StaleCode.NODE_NOT_READY)
     if with_image and not node.facts.get("runs_containers"):
         raise StaleDecision(StaleCode.NO_CONTAINER_ENGINE)

@@ -10,6 +10,8 @@ from inventory.models import Node
 from scheduling.engine.types import CpuInfo
 
 UNKNOWN_CORE = 65_535
+# A notice of agents, and the reason why their nodes take no jobs.
+DISK_LOW = "disk-low"
 # Node.revision and Node.facts_digest: a restored backup may count up to an old revision again, with other facts.
 Version = tuple[int, str]
 
@@ -23,6 +25,7 @@ class NodeFacts:
     images: tuple[str, ...]
     datasets: tuple[str, ...]
     runs_containers: bool
+    disk_low: bool = False
     booked: frozenset[int] = frozenset()
     cpus: tuple[CpuInfo, ...] = ()
 
@@ -32,7 +35,8 @@ class NodeFacts:
         free = _cpus(facts)
         images, datasets = tuple(facts.get("images", ())), tuple(facts.get("datasets", ()))
         runs_containers = bool(facts.get("runs_containers"))
-        return cls(version, free, images, datasets, runs_containers, cpus=free)
+        low = is_disk_low(facts)
+        return cls(version, free, images, datasets, runs_containers, disk_low=low, cpus=free)
 
     def booked_as(self, booked: Collection[int]) -> tuple[CpuInfo, ...]:
         """All cores, those booked marked."""
@@ -40,6 +44,12 @@ class NodeFacts:
             self.booked = frozenset(booked)
             self.cpus = tuple(replace(cpu, booked=True) if cpu.cpu in booked else cpu for cpu in self.free)
         return self.cpus
+
+
+def is_disk_low(facts: dict[str, Any]) -> bool:
+    """Whether the node has too little room for new jobs, as its agent says."""
+    said = facts.get("warnings", ())
+    return any(isinstance(entry, dict) and entry["code"] == DISK_LOW for entry in said)
 
 
 def learn(known: dict[int, NodeFacts], versions: Mapping[int, Version]) -> None:

@@ -39,7 +39,7 @@ from scheduling.engine.types import (
 from scheduling.engine.types import Hold as EngineHold
 from scheduling.islands import islands
 from scheduling.models import LIVE_PHASES, CoreBooking, Hold, Placement, Slice
-from scheduling.node_facts import NodeFacts, learn
+from scheduling.node_facts import DISK_LOW, NodeFacts, learn
 
 Version = tuple[int, int, int]
 # Above this share of changed nodes one build is cheaper than many updates.
@@ -125,7 +125,7 @@ def _node(row: dict[str, Any], parts: _Parts, facts: NodeFacts) -> NodeInfo:
         node=node,
         name=row["name"],
         node_set=row["node_set__name"],
-        not_ready=_not_ready(row),
+        not_ready=_not_ready(row, facts),
         observe_only=row["observe_only"],
         labels=_labels(row),
         memory_mib=row["memory_mib"] or 0,
@@ -146,12 +146,14 @@ def _node(row: dict[str, Any], parts: _Parts, facts: NodeFacts) -> NodeInfo:
     )
 
 
-def _not_ready(row: dict[str, Any]) -> str | None:
+def _not_ready(row: dict[str, Any], facts: NodeFacts) -> str | None:
     if row["state"] != NodeState.READY:
         return str(row["state"])
     if row["remote__id"] is not None:
         return AGENTLESS
-    return None if row["node_set__pause__id"] is None else PAUSED
+    if row["node_set__pause__id"] is not None:
+        return PAUSED
+    return DISK_LOW if facts.disk_low else None
 
 
 def _labels(row: dict[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -81,5 +81,11 @@ class Runner(Protocol):
     def release(self, record: Record) -> None:
         """The task is over and let go: free its user, leaving nothing of it behind."""
 
+    def kept_jobs(self) -> list[int]:
+        """The jobs of which checkpoints lie here."""
+
+    def prune(self, jobs: Collection[int]) -> None:
+        """Remove the checkpoints of these jobs, which are over for good; never raises."""
+
     def close(self) -> None:
         """Stop watching; jobs go on."""

@@ -16,11 +16,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from agent.fact_files import number, read_facts
 from agent.protocol import Checkpoint
+from agent.runners.identity import remove_tree
 from agent.runners.task_files import write_private
 from agent.runners.usage import start_ticks
 from agent.task import Record, TaskKey
@@ -29,6 +30,7 @@ logger = logging.getLogger("headrace.agent.checkpoints")
 COMPLETE = "complete"
 LOOK_S = 0.1
 # An attempt, of a gang with the replica.
+JOB = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 FOLDER = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?", re.ASCII)
 Act = Callable[[int], bool | None]
 
@@ -37,7 +39,7 @@ class Checkpoints:
     """`root` holds JOB/ATTEMPT folders; it may be shared by the nodes of one cluster, so that jobs resume anywhere."""
 
     def __init__(self, root: Path, *, journal_folder: Callable[[TaskKey], Path]) -> None:
-        self._root = root
+        self.root = root
         self._journal_folder = journal_folder
         self._asking: dict[TaskKey, int] = {}
         self._closed = threading.Event()
@@ -46,14 +48,28 @@ class Checkpoints:
         """Where this attempt's checkpoints lie."""
         wanted = record.assignment
         name = str(wanted.attempt) if wanted.replica is None else f"{wanted.attempt}-{wanted.replica}"
-        return self._root / str(wanted.job) / name
+        return self.root / str(wanted.job) / name
+
+    def kept_jobs(self) -> list[int]:
+        """The jobs that have a folder here."""
+        try:
+            with os.scandir(self.root) as entries:
+                names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            return []
+        return sorted(int(name) for name in names if JOB.fullmatch(name))
+
+    def prune(self, jobs: Collection[int]) -> None:
+        """Remove all that these jobs left; links are not followed, and what cannot be removed stays."""
+        for job in jobs:
+            remove_tree(self.root / str(job))
 
     def prepare(self, record: Record) -> None:
         """Make the folder and let the job's user have what it resumes from; nothing of the job runs yet."""
         if record.assignment.checkpoint is None:
             return
         folder = self.folder(record)
-        for parent in (self._root, folder.parent):
+        for parent in (self.root, folder.parent):
             parent.mkdir(mode=0o711, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
         for own in self.folders(record):

@@ -255,6 +255,18 @@ class ProcessRunner:
             remove_objects_of(record.uid)
             self._users.give_back(record.uid)
 
+    def folders(self) -> list[Path]:
+        """Where jobs write."""
+        return [self._jobs_dir, self._checkpoints.root]
+
+    def kept_jobs(self) -> list[int]:
+        """See `Runner`."""
+        return self._checkpoints.kept_jobs()
+
+    def prune(self, jobs: Collection[int]) -> None:
+        """See `Runner`."""
+        self._checkpoints.prune(jobs)
+
     def close(self) -> None:
         """Jobs go on; the next agent adopts them."""
         self._checkpoints.close()

@@ -190,6 +190,13 @@ class SimRunner:
         """Gone."""
         self._tasks.pop(record.key, None)
 
+    def kept_jobs(self) -> list[int]:
+        """None: nothing is written here."""
+        return []
+
+    def prune(self, jobs: Collection[int]) -> None:
+        """Nothing to do."""
+
     def close(self) -> None:
         """Nothing runs here."""
 

@@ -13,6 +13,7 @@ MAX_ID = 64
 MAX_MACHINE_ID = 128
 MAX_DIGEST = 128
 MAX_TASKS = 4096
+MAX_KEPT = 1000
 MAX_COUNTER = 2**62
 
 
@@ -26,6 +27,10 @@ def check_report(report: Report) -> None:
     ]
     if len(report.tasks) > MAX_TASKS:
         errors.append(fault("tasks", Fault.MAX_LENGTH, limit=MAX_TASKS))
+    if len(report.kept) > MAX_KEPT:
+        errors.append(fault("kept", Fault.MAX_LENGTH, limit=MAX_KEPT))
+    for index, job in enumerate(report.kept[:MAX_KEPT]):
+        errors += _number(f"kept[{index}]", job)
     if report.facts is not None:
         errors += _text("facts.machine_id", report.facts.machine_id, MAX_MACHINE_ID)
     for index, task in enumerate(report.tasks):

@@ -126,7 +126,7 @@ def note(
     token_hash: str, report: Report, *, at: datetime, address: str | None, ask: Ask = ask_as_django
 ) -> Quiet | None:
     """Notes the contact of a quiet report. None when it has to go the long way, which repeats nothing that was done."""
-    if report.facts is not None:
+    if report.facts is not None or report.kept:
         return None
     row = ask(NOTE, {**_columns(report), "token": token_hash, "at": at, "address": address})
     if row is None:

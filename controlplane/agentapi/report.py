@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -26,6 +27,7 @@ from inventory.clock_offsets import note_clock
 from inventory.ingest import apply_facts
 from inventory.models import Device, Node, NodeContact, NodeState
 from inventory.node_states import heard_from, note_claim, quarantine_restored
+from scheduling.checkpoints import jobs_over
 from scheduling.observe import observe_tasks
 
 WRITTEN = (
@@ -78,6 +80,8 @@ def _take_note(claimed: Node, report: Report, arrival: _Arrival) -> Reply:
     )
     if node.state != NodeState.QUARANTINED:
         streams.push(node.pk, clock.to_ms(received_at), report.node, report.samples, report.tasks)
+        if report.kept:
+            reply = msgspec.structs.replace(reply, over=jobs_over(node.pk, report.kept))
     return reply
 
 

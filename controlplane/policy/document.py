@@ -279,6 +279,7 @@ class Retention(Section, frozen=True):
     minute_readings_days: Annotated[int, msgspec.Meta(ge=1, le=400)]
     hour_readings_days: Annotated[int, msgspec.Meta(ge=1, le=4000)]
     logs_days: Positive
+    checkpoints_days: Positive
     cycles_days: Positive
     stale_decisions_days: Positive
     idempotency_keys_days: Positive
