@@ -234,6 +234,24 @@ def test_a_flood_of_output_is_capped_and_stops_nothing(server: ControlPlane, nod
     assert time.monotonic() - began_s < PATIENCE_S
 
 
+def test_a_client_that_loses_its_engine_comes_back(server: ControlPlane, node: AgentProcess) -> None:
+    """As when the engine restarts: its client is gone, the container is not."""
+    server.want(contained(1, *sh("i=0; while :; do echo tick $i; i=$((i + 1)); sleep 0.2; done")))
+    before = server.wait_task(1, TaskPhase.RUNNING, PATIENCE_S)
+    eventually(lambda: b"tick 1\n" in server.log(1), within_s=PATIENCE_S)
+    (start,) = node.state.glob("tasks/*/start")
+    supervisor = read_facts(start)["pid"]
+    children = Path(f"/proc/{supervisor}/task/{supervisor}/children")
+    clients = eventually(lambda: children.read_text().split())
+    for client in clients:
+        os.kill(int(client), signal.SIGKILL)
+    seen = len(server.log(1))
+    eventually(lambda: len(server.log(1)) > seen + 50, within_s=PATIENCE_S)
+    assert server.wait_task(1, TaskPhase.RUNNING).pid == before.pid
+    server.want()
+    eventually(lambda: not server.reports[-1].tasks, within_s=PATIENCE_S)
+
+
 def test_a_container_makes_a_checkpoint_and_a_later_one_goes_on_from_there(
     server: ControlPlane, node: AgentProcess
 ) -> None:
