@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 
 from django.db import connection, transaction
 from django.db.models import Max
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.accounts.audit import SYSTEM, record
 from controlplane.accounts.models import User
+from controlplane.base.problems import Problem
 from controlplane.base.tx import Topic, after_commit
 from controlplane.policy.active import ActivePolicy
 from controlplane.policy.contradictions import Path_
@@ -45,11 +47,21 @@ def read_checked(text: str) -> PolicyDocument:
     return document
 
 
-def activate(text: str, *, author: User | None, reason: str) -> PolicyVersion:
-    """Store `text` as the next version and make it the active one; PolicyError when it is not valid."""
+def activate(text: str, *, author: User | None, reason: str, instead_of: int | None = None) -> PolicyVersion:
+    """Store `text` as the next version and make it the active one; PolicyError when it is not valid. It was made from
+    version `instead_of`: 409 when that is no longer the active one.
+    """
     document = read_checked(text)
     with transaction.atomic():
         _lock()
+        if instead_of is not None and instead_of != _active_number():
+            raise Problem(
+                409,
+                "policy-changed",
+                message=_(
+                    "Another version of the policy has become active meanwhile. Look again, then repeat."
+                ),
+            )
         return _store(text, document, author=author, reason=reason)
 
 
@@ -66,6 +78,10 @@ def activate_first(text: str, *, reason: str) -> PolicyVersion | None:
 def _lock() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ACTIVATION_LOCK])
+
+
+def _active_number() -> int:
+    return PolicyVersion.objects.filter(active=True).values_list("number", flat=True).first() or 0
 
 
 def _store(text: str, document: PolicyDocument, *, author: User | None, reason: str) -> PolicyVersion:
