@@ -20,13 +20,15 @@ class WaitStatsSerializer(serializers.Serializer):
 
 class QueueSerializer(serializers.Serializer):
     """One queue with its share of the schedulable capacity, in milli-device, and for its jobs without devices in
-    milli-core.
+    milli-core. `borrowed` is the part of what is booked that goes back on demand; `model_caps` are in per cent of the
+    devices of a model.
     """
 
     id = serializers.IntegerField()
     name = serializers.CharField()
     priority = serializers.IntegerField()
     quota_percent = serializers.FloatField(allow_null=True)
+    model_caps = serializers.DictField(child=serializers.FloatField())
     preemptable = serializers.BooleanField()
     borrow = serializers.BooleanField()
     closed = serializers.BooleanField()
@@ -36,6 +38,8 @@ class QueueSerializer(serializers.Serializer):
     running = serializers.IntegerField()
     booked_device_milli = serializers.IntegerField()
     booked_core_milli = serializers.IntegerField()
+    borrowed_device_milli = serializers.IntegerField()
+    borrowed_core_milli = serializers.IntegerField()
     capacity_device_milli = serializers.IntegerField()
     capacity_core_milli = serializers.IntegerField()
     cap_device_milli = serializers.IntegerField(allow_null=True)

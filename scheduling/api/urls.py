@@ -20,6 +20,7 @@ from scheduling.api.job_actions import (
 from scheduling.api.jobs import ExplainView, JobsView, JobView, PlacementsView, SubmitView
 from scheduling.api.logs import logs
 from scheduling.api.pause import PausesView, PauseView, ResumeView
+from scheduling.api.queues import QueueView
 from scheduling.api.status import StatusView
 from scheduling.api.team_quotas import MemberShareView, TeamQuotasView, TeamQuotaView
 from scheduling.api.use import JobUsesView
@@ -46,6 +47,7 @@ urlpatterns = [
     path("jobs/<int:job_id>/logs", logs),
     path("queues", QueuesView.as_view()),
     path("queues/preview", QueuesPreviewView.as_view()),
+    path("queues/<slug:name>", QueueView.as_view()),
     path("team-quotas", TeamQuotasView.as_view()),
     path("team-quotas/<int:quota_id>", TeamQuotaView.as_view()),
     path("team-quotas/<int:quota_id>/shares/<username:username>", MemberShareView.as_view()),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import Count, Sum
+from django.db.models import Count, Q, Sum
 
 from controlplane.base import clock
 from queues.models import LIVE_STATUSES, Job, JobStatus, Queue
@@ -70,15 +71,44 @@ def live_counts() -> dict[int, dict[str, int]]:
     return found
 
 
-def booked_by_queue() -> dict[int, tuple[int, int]]:
-    """Booked device-milli of each queue, and core-milli of its jobs without devices: what its caps are about; two
-    queries.
+@dataclass(frozen=True)
+class Booked:
+    """What a queue books of devices, and of cores for its jobs without devices: what its caps are about; and how much
+    of that it borrowed.
     """
-    column = "placement__job__queue_id"
-    devices = dict(Slice.objects.order_by().values_list(column).annotate(total=Sum("compute_milli")))
+
+    device_milli: int = 0
+    core_milli: int = 0
+    borrowed_device_milli: int = 0
+    borrowed_core_milli: int = 0
+
+
+def booked_by_queue() -> dict[int, Booked]:
+    """By queue; two queries."""
+    column, borrowed = "placement__job__queue_id", Q(placement__borrowed=True)
+    devices = _by_queue(
+        Slice.objects.order_by()
+        .values_list(column)
+        .annotate(Sum("compute_milli"), part=Sum("compute_milli", filter=borrowed))
+    )
     alone = CoreBooking.objects.filter(placement__slices=None).order_by()
-    cores = dict(alone.values_list(column).annotate(total=Count("id")))
-    return {q: (devices.get(q, 0), cores.get(q, 0) * CORE_MILLI) for q in devices.keys() | cores.keys()}
+    cores = _by_queue(alone.values_list(column).annotate(Count("id"), part=Count("id", filter=borrowed)))
+    return {
+        queue: Booked(
+            device_milli=devices.get(queue, NO_PART)[0],
+            core_milli=CORE_MILLI * cores.get(queue, NO_PART)[0],
+            borrowed_device_milli=devices.get(queue, NO_PART)[1],
+            borrowed_core_milli=CORE_MILLI * cores.get(queue, NO_PART)[1],
+        )
+        for queue in devices.keys() | cores.keys()
+    }
+
+
+NO_PART = (0, 0)
+
+
+def _by_queue(rows: Iterable[tuple[int, int, int | None]]) -> dict[int, tuple[int, int]]:
+    return {queue: (total, part or 0) for queue, total, part in rows}
 
 
 def queue_views(capacity: Capacity) -> list[dict[str, Any]]:
@@ -88,7 +118,7 @@ def queue_views(capacity: Capacity) -> list[dict[str, Any]]:
     caps = _caps(queues, capacity)
     return [
         _queue_view(
-            queue, capacity, caps[queue.pk], booked.get(queue.pk, (0, 0)), counts.get(queue.pk, {}), waits
+            queue, capacity, caps[queue.pk], booked.get(queue.pk, Booked()), counts.get(queue.pk, {}), waits
         )
         for queue in queues
     ]
@@ -109,7 +139,7 @@ def _queue_view(
     queue: Queue,
     capacity: Capacity,
     caps: tuple[int | None, int | None],
-    booked: tuple[int, int],
+    booked: Booked,
     counts: dict[str, int],
     waits: dict[int, dict[str, Any]],
 ) -> dict[str, Any]:
@@ -118,6 +148,7 @@ def _queue_view(
         "name": queue.name,
         "priority": queue.priority,
         "quota_percent": None if queue.quota_ppm is None else queue.quota_ppm * 100 / PPM,
+        "model_caps": {model: ppm * 100 / PPM for model, ppm in sorted(queue.model_caps_ppm.items())},
         "preemptable": queue.preemptable,
         "borrow": queue.borrow,
         "closed": queue.closed,
@@ -125,8 +156,10 @@ def _queue_view(
         "pending": counts.get(JobStatus.PENDING, 0),
         "starting": counts.get(JobStatus.STARTING, 0),
         "running": counts.get(JobStatus.RUNNING, 0),
-        "booked_device_milli": booked[0],
-        "booked_core_milli": booked[1],
+        "booked_device_milli": booked.device_milli,
+        "booked_core_milli": booked.core_milli,
+        "borrowed_device_milli": booked.borrowed_device_milli,
+        "borrowed_core_milli": booked.borrowed_core_milli,
         "capacity_device_milli": capacity.device_milli,
         "capacity_core_milli": capacity.cores * CORE_MILLI,
         "cap_device_milli": caps[0],
