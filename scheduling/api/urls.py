@@ -23,6 +23,7 @@ from scheduling.api.pause import PausesView, PauseView, ResumeView
 from scheduling.api.queues import QueueView
 from scheduling.api.status import StatusView
 from scheduling.api.team_quotas import MemberShareView, TeamQuotasView, TeamQuotaView
+from scheduling.api.team_use import MembersUseView, TeamUseView
 from scheduling.api.use import JobUsesView
 from scheduling.api.whatif import DocumentView, RecordingsView, RecordingWishView, WhatIfView
 
@@ -51,6 +52,8 @@ urlpatterns = [
     path("team-quotas", TeamQuotasView.as_view()),
     path("team-quotas/<int:quota_id>", TeamQuotaView.as_view()),
     path("team-quotas/<int:quota_id>/shares/<username:username>", MemberShareView.as_view()),
+    path("teams/<slug:slug>/use", TeamUseView.as_view()),
+    path("teams/<slug:slug>/use/members", MembersUseView.as_view()),
     path("images/summary", ImagesSummaryView.as_view()),
     path("map", MapView.as_view()),
     path("overview", OverviewView.as_view()),
