@@ -3,7 +3,7 @@
 from django.urls import path
 
 from scheduling.api.arrays import ArraysView, ArrayView, CancelArrayView
-from scheduling.api.calendar import ValleyView
+from scheduling.api.calendar import CalendarView, ForecastView, ValleyView
 from scheduling.api.cluster import CyclesView, FitsView, MapView, OverviewView, QueuesView
 from scheduling.api.consequences import QueuesPreviewView
 from scheduling.api.images import ImagesSummaryView
@@ -57,6 +57,8 @@ urlpatterns = [
     path("images/summary", ImagesSummaryView.as_view()),
     path("map", MapView.as_view()),
     path("overview", OverviewView.as_view()),
+    path("calendar", CalendarView.as_view()),
+    path("forecast", ForecastView.as_view()),
     path("valley", ValleyView.as_view()),
     path("pauses", PausesView.as_view()),
     path("pause", PauseView.as_view()),
