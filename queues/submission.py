@@ -26,6 +26,7 @@ from queues.models import FINAL_STATUSES, Dependency, IdempotencyKey, Job, JobSt
 from queues.rules import spec_rules
 from queues.shape import shape_key
 from queues.spec import JobSpec, SpecFaults, encode_spec, read_spec
+from queues.templates import expanded
 from queues.wording import fault
 
 LONGEST_KEY = 200
@@ -50,17 +51,19 @@ class Submitted:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A request that may become a job."""
+    """A request that may become a job, and the name of the template it was made from."""
 
     spec: JobSpec
     team: Team
     queue: Queue
+    template: str = ""
 
 
 def accept(submission: Submission) -> Accepted:
     """Read and check a request without storing anything; Problem 400 names every faulty field."""
+    raw, template = expanded(submission.user, submission.raw)
     try:
-        spec = read_spec(submission.raw, spec_rules(active_policy()))
+        spec = read_spec(raw, spec_rules(active_policy()))
     except SpecFaults as faults:
         raise _refused(*faults.errors) from None
     team = _team(submission.user, spec.team)
@@ -69,7 +72,7 @@ def accept(submission: Submission) -> Accepted:
     if queue is None:
         raise _refused(FieldError("queue", "queue-closed"))
     _check_conditions(submission.user, spec)
-    return Accepted(msgspec.structs.replace(spec, team=team.slug), team, queue)
+    return Accepted(msgspec.structs.replace(spec, team=team.slug), team, queue, template)
 
 
 def _check_conditions(user: User, spec: JobSpec) -> None:
@@ -118,6 +121,7 @@ def unsaved_job(accepted: Accepted, owner: User) -> Job:
         spec=encode_spec(spec),
         shape=shape_key(spec, queue=accepted.queue.pk, team=accepted.team.pk, owner=owner.pk),
         replicas=spec.replicas,
+        template=accepted.template,
         priority=spec.priority,
         status=JobStatus.PENDING,
         retries_left=spec.max_retries,

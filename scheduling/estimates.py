@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import F
@@ -30,18 +30,31 @@ OF_THE_JOB = {
     "queue": F("job__queue_id"),
     "owner": F("job__owner_id"),
     "name": F("job__name"),
+    "template": F("job__template"),
 }
-# The middle one of how long jobs of this team, queue and name ran until they succeeded.
+# The middle one of how long jobs of one kind ran until they succeeded: of this team, queue and name, and better, where
+# they were made from a template, of this team, queue and template.
 RUN_TIMES = """
-SELECT job.team_id, job.queue_id, job.name,
+SELECT wanted.place, {by_template},
        percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM job.finished_at - job.started_at))
-FROM queues_job AS job
-JOIN unnest(%(teams)s::bigint[], %(queues)s::bigint[], %(names)s::text[]) AS wanted (team_id, queue_id, name)
-  USING (team_id, queue_id, name)
-WHERE job.status = 'succeeded' AND job.finished_at >= %(since)s AND job.started_at IS NOT NULL
-GROUP BY 1, 2, 3
+FROM unnest(%(places)s::int[], %(teams)s::bigint[], %(queues)s::bigint[], %(names)s::text[], %(templates)s::text[])
+  AS wanted (place, team_id, queue_id, name, template)
+JOIN queues_job AS job USING (team_id, queue_id, {key})
+WHERE job.status = 'succeeded' AND job.finished_at >= %(since)s AND job.started_at IS NOT NULL {only}
+GROUP BY 1, 2
 """
-Kind = tuple[int, int, str]
+BY_NAME = RUN_TIMES.format(by_template="false", key="name", only="")
+# The index of template names has none that are empty.
+BY_TEMPLATE = RUN_TIMES.format(by_template="true", key="template", only="AND job.template <> ''")
+
+
+class Kind(NamedTuple):
+    """Jobs of one kind usually run as long. Without a template the name alone tells the kind."""
+
+    team: int
+    queue: int
+    name: str
+    template: str = ""
 
 
 class Basis(StrEnum):
@@ -114,9 +127,9 @@ def expected_runs(jobs: Sequence[int]) -> Mapping[int, ExpectedRun]:
     """By job how long it should run, as in `expected_ends`. Two queries, none without jobs."""
     if not jobs:
         return {}
-    columns = ("pk", "team_id", "queue_id", "name", "spec__time_limit_s")
+    columns = ("pk", "spec__time_limit_s", "team_id", "queue_id", "name", "template")
     rows = [
-        (pk, (t, q, n), limit) for pk, t, q, n, limit in Job.objects.filter(pk__in=jobs).values_list(*columns)
+        (pk, Kind(*kind), limit) for pk, limit, *kind in Job.objects.filter(pk__in=jobs).values_list(*columns)
     ]
     unlimited = {kind for _, kind, limit_s in rows if limit_s is None}
     usual = usual_run_times(unlimited) if unlimited else {}
@@ -149,17 +162,27 @@ def expected_ends() -> list[ExpectedEnd]:
 
 
 def _kind(placement: Any) -> Kind:
-    return placement.team, placement.queue, placement.name
+    return Kind(placement.team, placement.queue, placement.name, placement.template)
 
 
 def usual_run_times(kinds: Iterable[Kind]) -> Mapping[Kind, timedelta]:
-    """How long jobs of these kinds usually run, as far as they have run of late; one query."""
-    teams, queues, names = zip(*sorted(kinds), strict=True)
-    wanted = {"teams": list(teams), "queues": list(queues), "names": list(names)}
-    params: dict[str, Any] = {**wanted, "since": clock.now() - HISTORY}
+    """How long jobs of these kinds usually run, as far as they have run of late: as those of their template did, else
+    as those of their name; one query.
+    """
+    listed = sorted(kinds)
+    params: dict[str, Any] = {
+        "places": list(range(len(listed))),
+        "teams": [kind.team for kind in listed],
+        "queues": [kind.queue for kind in listed],
+        "names": [kind.name for kind in listed],
+        "templates": [kind.template for kind in listed],
+        "since": clock.now() - HISTORY,
+    }
+    has_templates = any(kind.template for kind in listed)
     with connection.cursor() as cursor:
-        cursor.execute(RUN_TIMES, params)
-        return {(t, q, n): timedelta(seconds=float(ran)) for t, q, n, ran in cursor.fetchall()}
+        cursor.execute(f"{BY_NAME} UNION ALL {BY_TEMPLATE} ORDER BY 2" if has_templates else BY_NAME, params)
+        # What its template says stands last and so wins.
+        return {listed[place]: timedelta(seconds=float(ran)) for place, _by, ran in cursor.fetchall()}
 
 
 def _end(placement: Any, usual: Mapping[Kind, timedelta], now: datetime) -> ExpectedEnd | None:

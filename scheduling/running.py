@@ -13,7 +13,7 @@ from controlplane.base import clock
 from controlplane.policy.active import active_policy
 from inventory.models import Device
 from scheduling.engine.types import Running, SliceChoice
-from scheduling.estimates import usual_run_times
+from scheduling.estimates import Kind, usual_run_times
 from scheduling.models import LIVE_PHASES, Phase, Placement, Slice
 
 # Reading all placements costs about as much as reading all nodes.
@@ -25,6 +25,7 @@ OF_THE_JOB = {
     "queue": F("job__queue_id"),
     "owner": F("job__owner_id"),
     "name": F("job__name"),
+    "template": F("job__template"),
     "priority": F("job__priority"),
     "time_limit_s": F("job__spec__time_limit_s"),
     "checkpoint": F("job__spec__checkpoint"),
@@ -88,7 +89,7 @@ class _Facts:
     nothing.
     """
 
-    usual: Mapping[tuple[int, int, str], timedelta]
+    usual: Mapping[Kind, timedelta]
     busy: frozenset[int]
     now: datetime
     min_run: timedelta = field(
@@ -105,9 +106,9 @@ def _busy_devices() -> frozenset[int]:
     return frozenset(booked.exclude(idle).values_list("pk", flat=True))
 
 
-def kind_of(row: Row) -> tuple[int, int, str]:
+def kind_of(row: Row) -> Kind:
     """Jobs of one kind usually run as long."""
-    return row["team"], row["queue"], row["name"]
+    return Kind(row["team"], row["queue"], row["name"], row["template"])
 
 
 def _running(row: Row, slices: tuple[SliceChoice, ...], facts: _Facts) -> Running:

@@ -47,6 +47,7 @@ class Action(StrEnum):
     JOB_READ = "job-read"
     JOB_SUBMIT = "job-submit"
     JOB_CANCEL = "job-cancel"
+    TEMPLATE_EDIT = "template-edit"
     NODE_READ = "node-read"
     NODE_OPERATE = "node-operate"
     NODE_OBEY = "node-obey"
@@ -118,6 +119,7 @@ PERMISSIONS: dict[Action, Rule] = {
     Action.JOB_READ: Rule(EVERYBODY, Scope.READ),
     Action.JOB_SUBMIT: Rule(EVERYBODY, Scope.SUBMIT),
     Action.JOB_CANCEL: Rule(EVERYBODY, Scope.SUBMIT, own=True),
+    Action.TEMPLATE_EDIT: Rule(EVERYBODY, Scope.SUBMIT, own=True),
     Action.NODE_READ: Rule(EVERYBODY, Scope.READ),
     Action.NODE_OPERATE: Rule(OPERATORS, Scope.WRITE),
     # What a restored backup says of a node may end jobs that the backup does not know.

@@ -16,6 +16,7 @@ from queues.models.lull import Lull
 from queues.models.queue import Queue
 from queues.models.quota import MemberShare, TeamQuota
 from queues.models.submission import IdempotencyKey
+from queues.models.template import JobTemplate
 
 __all__ = [
     "FINAL_STATUSES",
@@ -29,6 +30,7 @@ __all__ = [
     "JobArray",
     "JobEvent",
     "JobStatus",
+    "JobTemplate",
     "Lull",
     "MemberShare",
     "Queue",

@@ -83,6 +83,8 @@ class Job(models.Model):
     spec = models.JSONField()
     shape = models.CharField(max_length=64)
     replicas = models.PositiveIntegerField(default=1)
+    # The template it was made from, by name: jobs of one template are of one kind, whatever they are called.
+    template = models.CharField(max_length=100, blank=True, default="", db_default="")
     priority = models.IntegerField(default=0)
     status = models.CharField(max_length=12, choices=JobStatus, default=JobStatus.PENDING)
     intent = models.CharField(max_length=10, choices=Intent, default=Intent.RUN)
@@ -144,6 +146,11 @@ class Job(models.Model):
                 fields=["team", "queue", "name", "finished_at"],
                 condition=Q(status=JobStatus.SUCCEEDED),
                 name="job_run_times",
+            ),
+            models.Index(
+                fields=["team", "queue", "template", "finished_at"],
+                condition=Q(status=JobStatus.SUCCEEDED) & ~Q(template=""),
+                name="job_template_times",
             ),
             models.Index(
                 fields=["array", "array_index"], condition=Q(array__isnull=False), name="job_of_array"

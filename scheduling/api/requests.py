@@ -48,9 +48,14 @@ _RESOURCES: dict[str, Any] = {
 }
 JOB_REQUEST: dict[str, Any] = {
     "type": "object",
-    "required": ["queue", "command"],
+    "description": "Queue and command are needed, here or in the template.",
     "additionalProperties": False,
     "properties": {
+        "template": {
+            "type": "string",
+            "nullable": True,
+            "description": "A template of the team by name: what is not said here is as it says there.",
+        },
         "name": {"type": "string", "nullable": True},
         "team": {"type": "string", "nullable": True},
         "queue": {"type": "string"},

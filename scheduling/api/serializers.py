@@ -142,6 +142,7 @@ class JobSerializer(serializers.Serializer):
     queue = serializers.CharField()
     team = serializers.CharField()
     owner = serializers.CharField()
+    template = serializers.CharField(allow_null=True)
     priority = serializers.IntegerField()
     attempt = serializers.IntegerField()
     submitted_at = serializers.DateTimeField()

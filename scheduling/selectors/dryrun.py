@@ -15,7 +15,7 @@ from queues.submission import Accepted
 from scheduling.edits import MOST_JOBS_ADDED
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.types import PendingJob, Placed, Plan
-from scheduling.estimates import expected_run_ms
+from scheduling.estimates import Kind, expected_run_ms
 from scheduling.outlook import takeovers_after
 from scheduling.requests import request_of, sized
 from scheduling.selectors.explanations import EMPTY, NO_START, explain_refusal, placed_view
@@ -76,7 +76,7 @@ def _tasks(accepted: Accepted, user: User, *, now_ms: int) -> list[PendingJob]:
     first = PendingJob(
         job=NO_JOB, attempt=1, queue=queue, team=team, owner=user.pk, priority=spec.priority,
         submitted_at_ms=now_ms, request=sized(request_of(spec)), replicas=spec.replicas,
-        runs_ms=expected_run_ms((team, queue, spec.name), spec.time_limit_s),
+        runs_ms=expected_run_ms(Kind(team, queue, spec.name, accepted.template), spec.time_limit_s),
     )  # fmt: skip
     at_once = 1 if spec.array is None else spec.array.under_way
     return [replace(first, job=NO_JOB + index) for index in range(min(at_once, MOST_JOBS_ADDED))]

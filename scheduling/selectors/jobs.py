@@ -113,6 +113,7 @@ def _view(job: Job, context: _Context) -> dict[str, Any]:
         "queue": job.queue.name,
         "team": job.team.slug,
         "owner": job.owner.username,
+        "template": job.template or None,
         "priority": job.priority,
         "attempt": job.attempt,
         "submitted_at": job.submitted_at,

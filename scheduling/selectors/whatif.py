@@ -21,7 +21,7 @@ from scheduling.edits import EditFaults, Known, read_edits
 from scheduling.engine.ordering import in_service_order
 from scheduling.engine.state import ClusterState
 from scheduling.engine.types import PendingJob, Placed, Plan, ReasonCode, Refusal
-from scheduling.estimates import expected_run_ms
+from scheduling.estimates import Kind, expected_run_ms
 from scheduling.outlook import takeovers_after
 from scheduling.pauses import Stop
 from scheduling.requests import count_pending
@@ -105,7 +105,7 @@ def _with_run(edit: Edit) -> Edit:
     """Jobs without a time limit run as long as such jobs usually do."""
     if not isinstance(edit, AddJobs) or edit.runs_ms is not None:
         return edit
-    return replace(edit, runs_ms=expected_run_ms((edit.team, edit.queue, edit.name), None))
+    return replace(edit, runs_ms=expected_run_ms(Kind(edit.team, edit.queue, edit.name), None))
 
 
 def _notes(edits: Sequence[Edit], start: _Start) -> list[dict[str, Any]]:
