@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from urllib.parse import quote
 
 import httpx
 
@@ -166,6 +167,44 @@ class Client:
         """What a member may hold of a quota, in milli-device; with `dry_run` what would follow of it."""
         path, params = f"/api/v1/team-quotas/{quota}/shares/{username}", {"dry_run": "1"} if dry_run else {}
         return self._json("PUT", path, json={"share_milli": milli}, params=params, repeat=True)
+
+    def set_cap(self, queue: str, percent: float, *, reason: str, dry_run: bool = False) -> JSON:
+        """What a queue may hold, in per cent; with `dry_run` what would follow of it."""
+        wish = {"quota_percent": percent} | ({} if dry_run else {"reason": reason})
+        params = {"dry_run": "1"} if dry_run else {}
+        return self._json("PATCH", f"/api/v1/queues/{quote(queue, safe='')}", json=wish, params=params)
+
+    def team_use(self, team: str, *, days: int) -> JSON:
+        """What a team holds, held by day, and waited for."""
+        return self._json("GET", f"/api/v1/teams/{quote(team, safe='')}/use", params={"days": days})
+
+    def team_members_use(self, team: str) -> list[JSON]:
+        """The members of a team with their shares and what they hold."""
+        path = f"/api/v1/teams/{quote(team, safe='')}/use/members"
+        return list(self._pages(path, params={"limit": PAGE}))
+
+    def calendar(self, *, days: int) -> JSON:
+        """What the coming days bring: windows, promised starts, nodes out of service."""
+        return self._json("GET", "/api/v1/calendar", params={"days": days})
+
+    def forecast(self, *, hours: int, models: list[str] | None = None) -> JSON:
+        """How much should be free now and at every full hour, of these models or all."""
+        return self._json("GET", "/api/v1/forecast", params={"hours": hours, "model": models or []})
+
+    def templates(self, **filters: Any) -> list[JSON]:
+        """Named forms of requests."""
+        params = {name: value for name, value in filters.items() if value}
+        return list(self._pages("/api/v1/job-templates", params={**params, "limit": PAGE}))
+
+    def save_template(self, wish: JSON, *, number: int | None = None) -> JSON:
+        """A new template, or other values for one that is there."""
+        if number is None:
+            return self._json("POST", "/api/v1/job-templates", json=wish)
+        return self._json("PATCH", f"/api/v1/job-templates/{number}", json=wish, repeat=True)
+
+    def drop_template(self, number: int) -> None:
+        """Jobs made from it stay as they are."""
+        self._send("DELETE", f"/api/v1/job-templates/{number}", repeat=True)
 
     def bulk(self, wish: JSON) -> JSON:
         """Act on many jobs, at most 500 at once; each has its outcome, `left` more are found by the filter."""

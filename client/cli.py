@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
+from client import calendar, images, operating, shares, summary, teams, templates, watching
 from client import conditions as waits
 from client import config as configuration
-from client import images, operating, shares, summary, watching
 from client import submission as spec_of
 from client.api import JSON, Client, as_documented
 from client.errors import ApiError, Exit, Misuse
@@ -101,6 +101,7 @@ def submit(
     array: waits.Array = None,
     hold: waits.Hold = False,
     deferrable: waits.Deferrable = False,
+    template: spec_of.Template = None,
     file: spec_of.File = None,
     dry_run: spec_of.DryRun = False,
     wait: spec_of.Wait = False,
@@ -116,8 +117,8 @@ def submit(
         shareable=shareable, splittable=splittable,
     )  # fmt: skip
     options = spec_of.given(
-        name=name, queue=queue, team=team, command=command or None, replicas=replicas, priority=priority,
-        max_retries=max_retries, time_limit_s=time_limit, env=spec_of.pairs("--env", env),
+        template=template, name=name, queue=queue, team=team, command=command or None, replicas=replicas,
+        priority=priority, max_retries=max_retries, time_limit_s=time_limit, env=spec_of.pairs("--env", env),
         node_labels=spec_of.pairs("--node-label", node_label),
         **spec_of.container(image, mount, network),
         **waits.conditions(after, array, hold=hold, deferrable=deferrable),
@@ -351,7 +352,14 @@ def resume(job: int) -> None:
 
 
 app.add_typer(shares.quota, name="quota")
-for command in (*operating.COMMANDS, shares.arrays, shares.cancel_array, top):
+for command in (
+    *operating.COMMANDS,
+    *calendar.COMMANDS,
+    shares.arrays,
+    shares.cancel_array,
+    teams.team,
+    top,
+):
     app.command()(command)
 
 
@@ -376,6 +384,7 @@ def nodes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 
 app.add_typer(watching.app, name="node")
 app.add_typer(images.app, name="images")
+app.add_typer(templates.app, name="template")
 
 
 def _node_row(row: JSON) -> list[object]:

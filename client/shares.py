@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from client.api import JSON, Client
+from client.errors import Misuse
 from client.messages import say
 from client.render import cell_word, escape_controls, print_json, print_table
 
@@ -33,12 +34,13 @@ def quotas(
 
 
 def _row(row: JSON) -> list[object]:
-    shares = ", ".join(f"{share['username']} {_devices(share['share_milli'])}" for share in row["shares"])
+    shares = ", ".join(f"{share['username']} {devices(share['share_milli'])}" for share in row["shares"])
     model = row["model"] or say("all-models")
-    return [row["id"], row["queue"], row["team"], model, _devices(row["quota_milli"]), shares]
+    return [row["id"], row["queue"], row["team"], model, devices(row["quota_milli"]), shares]
 
 
-def _devices(milli: int) -> str:
+def devices(milli: int) -> str:
+    """Thousandths of devices or cores as people write them: 2.5."""
     return f"{milli / WHOLE_MILLI:g}"
 
 
@@ -54,6 +56,24 @@ def set_quota(
     wish = {"queue": queue, "team": team, "model": model, "quota_milli": round(devices * WHOLE_MILLI)}
     with Client() as client:
         _tell(client.set_team_quota(wish, dry_run=dry_run), dry_run=dry_run)
+
+
+@quota.command("cap")
+def set_cap(
+    queue: str,
+    percent: Annotated[float, typer.Argument(min=0, max=100, help="Of what is schedulable.")],
+    reason: Annotated[str, typer.Option(help="Why; kept with the new version of the policy.")] = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Say what a queue may hold, as a new version of the policy: headrace quota cap training 40 --reason nights"""
+    if not (reason or dry_run):
+        raise Misuse(say("reason-needed"))
+    with Client() as client:
+        answer = client.set_cap(queue, percent, reason=reason, dry_run=dry_run)
+    if dry_run:
+        _foretell(answer)
+    else:
+        print(say("cap-set", queue=answer["name"], percent=f"{answer['quota_percent']:g}"))
 
 
 @quota.command("share")
@@ -73,9 +93,13 @@ def _tell(answer: JSON, *, dry_run: bool) -> None:
     if not dry_run:
         print(say("quota-set", quota=answer["id"]))
         return
+    _foretell(answer)
+
+
+def _foretell(answer: JSON) -> None:
     for over in answer["over"]:
         who = escape_controls(over["owner"] or over["team"] or over["queue"])
-        cap, held = _devices(over["cap_milli"]), _devices(over["held_milli"])
+        cap, held = devices(over["cap_milli"]), devices(over["held_milli"])
         print(say("would-be-over", who=who, held=held, cap=cap))
     for key in ("starts", "waits"):
         print(say(f"would-{key}", total=answer[f"{key}_total"]))

@@ -42,6 +42,7 @@ Mount = Annotated[
 Network = Annotated[str | None, typer.Option(help="The container's network: bridge, host or none.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say where it would go; submit nothing.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Stream the log, end with the job's exit code.")]
+Template = Annotated[str | None, typer.Option(help="A template of the team; options win over it.")]
 File = Annotated[Path | None, typer.Option(help="JSON job specification; options win over it.")]
 
 
@@ -75,17 +76,20 @@ def pairs(option: str, values: list[str] | None) -> dict[str, str] | None:
 
 def specification(file: Path | None, *, options: JSON, resources: JSON) -> JSON:
     """The file's specification with the command line on top."""
-    spec = {**_read(file), **options}
+    spec = {**read_object(file), **options}
     if resources:
         base = spec.get("resources")
         spec["resources"] = {**(base if isinstance(base, dict) else {}), **resources}
-    if not spec.get("command"):
-        raise Misuse(say("no-command"))
-    spec.setdefault("queue", DEFAULT_QUEUE)
+    # A template may say both.
+    if not spec.get("template"):
+        if not spec.get("command"):
+            raise Misuse(say("no-command"))
+        spec.setdefault("queue", DEFAULT_QUEUE)
     return spec
 
 
-def _read(file: Path | None) -> JSON:
+def read_object(file: Path | None) -> JSON:
+    """The JSON object in a file; nothing without a file."""
     if file is None:
         return {}
     try:

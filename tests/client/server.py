@@ -72,7 +72,7 @@ def scripted(respond: Callable[[Asked], Answer]) -> Iterator[Scripted]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST = do_PUT = do_DELETE = _serve
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
 
         def log_message(self, format: str, *args: object) -> None:
             pass
