@@ -132,7 +132,9 @@ def _from_info(index: int, entries: list[Entry]) -> Finding:
     own = [entry for entry in entries if "process" not in entry.key]
     # A heading with a line for each part, or all of it in one line.
     states = [entry for entry in own if entry.path[0] == "health state"]
-    said = any(entry.path[-1] == "device" or (len(entry.path) == 1 and known(entry.value)) for entry in states)
+    said = any(
+        entry.path[-1] == "device" or (len(entry.path) == 1 and known(entry.value)) for entry in states
+    )
     memory = ("physical memory usage", "memory usage", "memory")
     return Finding(
         index=index,

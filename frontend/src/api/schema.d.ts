@@ -158,6 +158,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/calendar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Windows, promises and deadlines of the coming days. */
+        get: operations["calendar"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cycles": {
         parameters: {
             query?: never;
@@ -346,6 +363,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How much should be free when, for those whose jobs can wait. */
+        get: operations["forecast"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/images": {
         parameters: {
             query?: never;
@@ -514,6 +548,43 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The templates of the teams that the caller may see, newest first. */
+        get: operations["job_templates"];
+        put?: never;
+        /** @description The templates of the teams that the caller may see, newest first. */
+        post: operations["job_template_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/job-templates/{template_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One template. */
+        get: operations["job_template"];
+        put?: never;
+        post?: never;
+        /** @description One template. */
+        delete: operations["job_template_drop"];
+        options?: never;
+        head?: never;
+        /** @description One template. */
+        patch: operations["job_template_edit"];
         trace?: never;
     };
     "/api/v1/jobs": {
@@ -1140,6 +1211,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queues/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One queue with its share. */
+        get: operations["queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** @description One queue with its share. */
+        patch: operations["queue_edit"];
+        trace?: never;
+    };
     "/api/v1/queues/preview": {
         parameters: {
             query?: never;
@@ -1500,6 +1589,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/teams/{slug}/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What the team holds, held and waited for. */
+        get: operations["team_use"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/teams/{slug}/use/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The members of a team with their shares and what they hold. */
+        get: operations["members_use"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1817,6 +1940,24 @@ export interface components {
              */
             dry_run: boolean;
         };
+        /**
+         * @description The coming days by the clocks of the policy's time zone: when deferrable jobs may start, the peak hours (what the
+         *     idle rule does not call off-peak), caps on power, promised starts and nodes out of service, of both the first 200.
+         */
+        Calendar: {
+            time_zone: string;
+            /** Format: date-time */
+            begins_at: string;
+            /** Format: date-time */
+            ends_at: string;
+            valleys: components["schemas"]["Window"][];
+            peaks: components["schemas"]["Window"][];
+            power: components["schemas"]["PowerSpan"][];
+            promised: components["schemas"]["PromisedStart"][];
+            promised_total: number;
+            nodes: components["schemas"]["NodeOut"][];
+            nodes_total: number;
+        };
         /** @description A node that could have taken the job. */
         Candidate: {
             node: number;
@@ -1976,6 +2117,19 @@ export interface components {
             ok: boolean;
             size_mib: number | null;
             version: string | null;
+        };
+        /**
+         * @description What was booked in one day, in hours of whole devices, and of cores for jobs without devices; null before the
+         *     cluster placed anything.
+         */
+        DayUse: {
+            /** Format: date */
+            day: string;
+            /** Format: double */
+            device_hours: number | null;
+            /** Format: double */
+            core_hours: number | null;
+            queues: components["schemas"]["QueueHours"][];
         };
         /** @description The score sheet of a placement; `tie` says by which rule it came before a runner-up of the same score. */
         Decision: {
@@ -2268,6 +2422,28 @@ export interface components {
             name: string;
             queue: string;
         };
+        /**
+         * @description Free capacity now and at every full hour: free now, and what comes back at the ends of what runs that are known
+         *     by a time limit or as long as such jobs usually run, less promised starts. New jobs are not foreseen.
+         */
+        Forecast: {
+            models: string[];
+            by_time_limit: number;
+            by_history: number;
+            end_unknown: number;
+            promised: number;
+            points: components["schemas"]["ForecastPoint"][];
+        };
+        /** @description What should be free at least at this moment, and what is held until nobody knows when. */
+        ForecastPoint: {
+            /** Format: date-time */
+            at: string;
+            free_device_milli: number;
+            free_devices: number;
+            free_core_milli: number;
+            unknown_device_milli: number;
+            unknown_core_milli: number;
+        };
         /** @description One filter: how many nodes it removed, and how many it left. */
         Funnel: {
             code: string;
@@ -2438,6 +2614,7 @@ export interface components {
             queue: string;
             team: string;
             owner: string;
+            template: string | null;
             priority: number;
             attempt: number;
             /** Format: date-time */
@@ -2565,6 +2742,26 @@ export interface components {
         };
         /** @enum {string} */
         JobStatusEnum: "held" | "pending" | "starting" | "running" | "suspending" | "suspended" | "preempting" | "succeeded" | "failed" | "cancelled";
+        /** @description A named form of a request; `spec` is as it was written. `owner` null: the account is gone. */
+        JobTemplate: {
+            id: number;
+            team: string;
+            name: string;
+            description: string;
+            spec: {
+                [key: string]: unknown;
+            };
+            owner?: string | null;
+            /** Format: date-time */
+            changed_at: string;
+        };
+        JobTemplatePage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["JobTemplate"][];
+        };
         /**
          * @description One running job. A figure of which any part is unknown, or older than 2 minutes, is null. `device_use_pct` is the
          *     mean of its devices, which with `shares_devices` others use, too.
@@ -2743,6 +2940,30 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Member"][];
         };
+        /** @description A share of one quota of the team. */
+        MemberShareOf: {
+            quota: number;
+            queue: string;
+            model: string | null;
+            share_milli: number;
+        };
+        /** @description A member with the shares that the lead set, and what the member's jobs of this team hold. */
+        MemberUse: {
+            device_milli: number;
+            core_milli: number;
+            running: number;
+            waiting: number;
+            username: string;
+            role: components["schemas"]["TeamRoleEnum"];
+            shares: components["schemas"]["MemberShareOf"][];
+        };
+        MemberUsePage: {
+            /** Format: uri */
+            next: string | null;
+            /** Format: uri */
+            previous: string | null;
+            results: components["schemas"]["MemberUse"][];
+        };
         /** @description Use of the memory of ready nodes, in MiB. */
         Memory: {
             /** Format: double */
@@ -2868,6 +3089,17 @@ export interface components {
         NodeName: {
             id: number;
             name: string;
+        };
+        /** @description A node that an operator drains or maintains; what still runs there at the deadline (null: none) is moved. */
+        NodeOut: {
+            node: number;
+            node_name: string;
+            state: components["schemas"]["StateEnum"];
+            reason: string;
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            deadline: string | null;
         };
         /** @description One live placement; the name of a foreign team's job is null. */
         NodePlacement: {
@@ -3008,9 +3240,30 @@ export interface components {
         PatchedMeEditRequest: {
             language?: (components["schemas"]["LanguageEnum"] | components["schemas"]["NullEnum"]) | null;
         };
+        /**
+         * @description What becomes of the queue: what is left out stays. `quota_percent` null is no cap, `model_caps` are all caps on
+         *     single models. `reason` stands in the new version of the policy; a dry run needs none.
+         */
+        PatchedQueueEditRequest: {
+            /** Format: double */
+            quota_percent?: number | null;
+            model_caps?: {
+                [key: string]: number;
+            };
+            borrow?: boolean;
+            reason?: string;
+        };
         /** @description What may change of a team. */
         PatchedTeamEditRequest: {
             name?: string;
+        };
+        /** @description What may change; `spec` is a request, of which anything but the team may be missing. */
+        PatchedTemplateEditRequest: {
+            name?: string;
+            description?: string;
+            spec?: {
+                [key: string]: unknown;
+            };
         };
         /**
          * @description What administrators may change of an account; a closed one (active: false) is out at once, and a new
@@ -3047,7 +3300,7 @@ export interface components {
             since: string | null;
         };
         /** @enum {string} */
-        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "alert-handle" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "metrics-read" | "recording-read" | "recording-wish" | "what-if" | "cluster-pause";
+        PermissionsEnum: "me-read" | "me-edit" | "me-password" | "token-read" | "token-create" | "token-revoke" | "user-read" | "user-edit" | "team-read" | "team-create" | "team-edit" | "team-member-edit" | "audit-read" | "alert-read" | "alert-handle" | "policy-read" | "policy-activate" | "queue-read" | "queue-edit" | "job-read" | "job-submit" | "job-cancel" | "template-edit" | "node-read" | "node-operate" | "node-obey" | "node-enrol" | "node-takeover" | "device-operate" | "map-read" | "overview-read" | "cycle-read" | "status-read" | "metrics-read" | "recording-read" | "recording-wish" | "what-if" | "cluster-pause";
         /** @enum {string} */
         PhaseEnum: "assigned" | "preparing" | "running" | "checkpointing" | "stopping" | "released" | "lost";
         /** @description The request beside the free memory of the nearest node. */
@@ -3101,6 +3354,14 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["PolicySummary"][];
         };
+        /** @description A stretch of time with one cap on power; null is no cap. */
+        PowerSpan: {
+            /** Format: date-time */
+            opens_at: string;
+            /** Format: date-time */
+            closes_at: string;
+            cap_w: number | null;
+        };
         /** @description The place within its queue; higher first. */
         PriorityRequest: {
             priority: number;
@@ -3119,6 +3380,16 @@ export interface components {
         };
         /** @enum {string} */
         ProblemEnum: "unreachable" | "timed-out" | "not-ssh" | "host-key-changed" | "key-missing" | "key-unusable" | "key-refused" | "connection-lost" | "too-much-output" | "not-understood" | "no-machine-id" | "machine-changed" | "same-machine" | "has-agent";
+        /** @description Where and when one replica of a job that waited long should start; names of foreign jobs are null. */
+        PromisedStart: {
+            job: number;
+            name: string | null;
+            replica: number;
+            node: number;
+            node_name: string;
+            /** Format: date-time */
+            starts_at: string;
+        };
         /** @description Milliseconds that the fetching of an image took before a start, over the starts that had to wait for it. */
         PullTimes: {
             mean: number;
@@ -3128,7 +3399,8 @@ export interface components {
         };
         /**
          * @description One queue with its share of the schedulable capacity, in milli-device, and for its jobs without devices in
-         *     milli-core.
+         *     milli-core. `borrowed` is the part of what is booked that goes back on demand; `model_caps` are in per cent of the
+         *     devices of a model.
          */
         Queue: {
             id: number;
@@ -3136,6 +3408,9 @@ export interface components {
             priority: number;
             /** Format: double */
             quota_percent: number | null;
+            model_caps: {
+                [key: string]: number;
+            };
             preemptable: boolean;
             borrow: boolean;
             closed: boolean;
@@ -3145,11 +3420,29 @@ export interface components {
             running: number;
             booked_device_milli: number;
             booked_core_milli: number;
+            borrowed_device_milli: number;
+            borrowed_core_milli: number;
             capacity_device_milli: number;
             capacity_core_milli: number;
             cap_device_milli: number | null;
             cap_core_milli: number | null;
             wait_s: components["schemas"]["WaitStats"];
+        };
+        /** @description What the team holds in one queue. */
+        QueueHeld: {
+            device_milli: number;
+            core_milli: number;
+            running: number;
+            waiting: number;
+            queue: string;
+        };
+        /** @description Hours of one queue in one day. */
+        QueueHours: {
+            queue: string;
+            /** Format: double */
+            device_hours: number;
+            /** Format: double */
+            core_hours: number;
         };
         /** @description One queue in short. */
         QueueLine: {
@@ -3164,6 +3457,19 @@ export interface components {
             placed: number;
             refused: number;
             held: number;
+        };
+        /** @description Seconds that jobs of the team waited which started in these days, in one queue. */
+        QueueWaits: {
+            count: number;
+            /** Format: double */
+            mean: number | null;
+            /** Format: double */
+            p50: number | null;
+            /** Format: double */
+            p95: number | null;
+            /** Format: double */
+            p99: number | null;
+            queue: string;
         };
         /** @description One metric of a group over the whole span. */
         ReadingSummary: {
@@ -3476,6 +3782,26 @@ export interface components {
         };
         /** @enum {string} */
         TeamRoleEnum: "lead" | "member";
+        /** @description One team: now by queue, its days by the clocks of the time zone, oldest first, and its waits in them. */
+        TeamUse: {
+            team: string;
+            time_zone: string;
+            /** Format: date-time */
+            known_since: string | null;
+            now: components["schemas"]["QueueHeld"][];
+            days: components["schemas"]["DayUse"][];
+            waits: components["schemas"]["QueueWaits"][];
+        };
+        /** @description A new template. */
+        TemplateMakeRequest: {
+            team: string;
+            name: string;
+            /** @default  */
+            description: string;
+            spec: {
+                [key: string]: unknown;
+            };
+        };
         /** @description One term of a score, in parts per million. */
         Term: {
             term: string;
@@ -4086,6 +4412,45 @@ export interface operations {
             };
         };
     };
+    calendar: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Calendar"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     cycles: {
         parameters: {
             query?: {
@@ -4587,6 +4952,46 @@ export interface operations {
             };
         };
     };
+    forecast: {
+        parameters: {
+            query?: {
+                hours?: number;
+                model?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forecast"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     images: {
         parameters: {
             query?: {
@@ -4986,6 +5391,214 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobArray"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_templates: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+                /** @description The whole name. */
+                name?: string;
+                team?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobTemplatePage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_template_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateMakeRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobTemplate"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                template_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobTemplate"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_template_drop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                template_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_template_edit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 412 when this is no longer the version. */
+                "If-Match"?: string;
+            };
+            path: {
+                template_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedTemplateEditRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobTemplate"];
                 };
             };
             /** @description Problem */
@@ -5611,10 +6224,12 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
+                    /** @description A template of the team by name: what is not said here is as it says there. */
+                    template?: string | null;
                     name?: string | null;
                     team?: string | null;
-                    queue: string;
-                    command: string[];
+                    queue?: string;
+                    command?: string[];
                     env?: {
                         [key: string]: string;
                     };
@@ -6694,6 +7309,101 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Queue"][];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    queue_edit: {
+        parameters: {
+            query?: {
+                dry_run?: "0" | "1";
+            };
+            header?: {
+                /** @description 412 when this is no longer the version. */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedQueueEditRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Consequences"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
                 };
             };
             /** @description Problem */
@@ -8002,6 +8712,91 @@ export interface operations {
             };
         };
     };
+    team_use: {
+        parameters: {
+            query?: {
+                days?: number;
+                until?: string;
+            };
+            header?: never;
+            path: {
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamUse"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    members_use: {
+        parameters: {
+            query?: {
+                /** @description As found in `next` and `previous`. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberUsePage"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     tokens: {
         parameters: {
             query?: {
@@ -8341,11 +9136,14 @@ export interface operations {
                         /** @enum {string} */
                         kind: "add-job";
                         count?: number;
+                        /** @description Queue and command are needed, here or in the template. */
                         spec: {
+                            /** @description A template of the team by name: what is not said here is as it says there. */
+                            template?: string | null;
                             name?: string | null;
                             team?: string | null;
-                            queue: string;
-                            command: string[];
+                            queue?: string;
+                            command?: string[];
                             env?: {
                                 [key: string]: string;
                             };
