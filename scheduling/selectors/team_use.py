@@ -20,7 +20,8 @@ from scheduling.selectors.shares import CORE_MILLI, NO_WAITS, in_seconds
 
 DAY = timedelta(days=1)
 WAITING = (JobStatus.PENDING, JobStatus.HELD)
-UNDER_WAY = (JobStatus.STARTING, JobStatus.RUNNING)
+# Who is asked to leave runs until it has left.
+UNDER_WAY = (JobStatus.STARTING, JobStatus.RUNNING, JobStatus.SUSPENDING, JobStatus.PREEMPTING)
 # Of every day and queue: device-milli x hours, and core-milli x hours of jobs without devices. A placement counts from
 # its assignment to its end, since it books all that time.
 HELD = """
