@@ -76,6 +76,10 @@ class Pull:
             self.layers += any(mark in text for mark in LAYER_SEEN)
             self.layers_done += any(mark in text for mark in LAYER_DONE)
             self.text = text[:LONGEST_LINE] or self.text
+        self.tick()
+
+    def tick(self) -> None:
+        """Write it now and then, also while the engine says nothing, which it does all through a layer."""
         if time.monotonic() - self.noted > PULL_NOTE_S:
             self.note(done=False)
 
@@ -133,9 +137,8 @@ def fetch(job: ContainerJob) -> bool:
     ):
         return True
     pull.note(done=False)
-    status = attend(
-        job, [*job.spec["pull_engine"], "pull", *job.spec["pull_options"], job.spec["image"]], pull.sink
-    )
+    argv = [*job.spec["pull_engine"], "pull", *job.spec["pull_options"], job.spec["image"]]
+    status = attend(job, argv, pull.sink, tick=pull.tick)
     pull.note(done=status == 0)
     if status == 0 or job.reason:
         return not job.reason
@@ -170,7 +173,14 @@ def run(job: ContainerJob, notify: int) -> None:
     conclude(job, state)
 
 
-def attend(job: ContainerJob, argv: list, sink: "Callable[[int], bool]", *, notify: int | None = None) -> int:
+def attend(
+    job: ContainerJob,
+    argv: list,
+    sink: "Callable[[int], bool]",
+    *,
+    notify: int | None = None,
+    tick: "Callable[[], None] | None" = None,
+) -> int:
     """Run one client of the engine to its end, its output into `sink`; signals and deadlines are heeded meanwhile."""
     environment = job.spec["engine_env"]
     client = subprocess.Popen(
@@ -197,6 +207,8 @@ def attend(job: ContainerJob, argv: list, sink: "Callable[[int], bool]", *, noti
                 poller.unregister(job.output)
                 open_ = False
         on_deadlines(job)
+        if tick is not None:
+            tick()
     client.stdout.close()  # type: ignore[union-attr]
     job.client = None
     return client.wait()

@@ -4,6 +4,8 @@ this machine.
 
 from __future__ import annotations
 
+import functools
+import io
 import os
 import re
 import shutil
@@ -32,7 +34,15 @@ def why_no_containers() -> str:
 def make_image(engine: list[str], folder: Path, name: str = IMAGE) -> None:
     """An image of some programs and the libraries that they need."""
     archive = folder / "image.tar"
-    with tarfile.open(archive, "w", dereference=True) as target:
+    archive.write_bytes(programs())
+    run(engine, "import", str(archive), name)
+
+
+@functools.cache
+def programs() -> bytes:
+    """An archive of some programs and the libraries that they need: the one layer that can run something."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", dereference=True) as target:
         for path in sorted({path for program in PROGRAMS for path in _files_of(program)}):
             target.add(path, arcname=path.lstrip("/"))
         for program in PROGRAMS:
@@ -41,7 +51,17 @@ def make_image(engine: list[str], folder: Path, name: str = IMAGE) -> None:
             entry = tarfile.TarInfo(empty)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if empty == "tmp" else 0o755
             target.addfile(entry)
-    run(engine, "import", str(archive), name)
+    return archive.getvalue()
+
+
+def one_file(path: str, content: bytes) -> bytes:
+    """An archive of one file, to be another layer."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as target:
+        entry = tarfile.TarInfo(path)
+        entry.size = len(content)
+        target.addfile(entry, io.BytesIO(content))
+    return archive.getvalue()
 
 
 def _files_of(program: str) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -16,8 +17,17 @@ import pytest
 from agent.fact_files import number, read_facts
 from agent.protocol import Assignment, CheckpointWay, ExitReason, TaskPhase, Want
 from tests.agent.conftest import AgentProcess
-from tests.agent.containers import IMAGE, engine_command, make_image, run, why_no_containers
+from tests.agent.containers import (
+    IMAGE,
+    engine_command,
+    make_image,
+    one_file,
+    programs,
+    run,
+    why_no_containers,
+)
 from tests.agent.server import ControlPlane, assignment
+from tests.registry import Registry, serving
 from tests.waiting import eventually
 
 pytestmark = [
@@ -56,10 +66,17 @@ def node(engine: Engine, agent: AgentProcess) -> AgentProcess:
     """An agent that runs containers, started."""
     agent.options = ("--container-engine", " ".join(engine.command), "--container-networks", "none,host")
     agent.options += ("--container-mounts", f"{agent.folder}/open,{agent.folder}/shown:ro")
+    agent.options += ("--container-pull-options=--tls-verify=false",)
     for name in ("open", "shown", "closed"):
         (agent.folder / name).mkdir()
         (agent.folder / name).chmod(0o777)
     return agent.start()
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    with serving() as found:
+        yield found
 
 
 def contained(placement: int, *command: str, **changes: Any) -> Assignment:
@@ -100,6 +117,32 @@ def test_the_pull_of_an_image_that_is_nowhere_fails_the_start_and_says_why(
     assert state.pull is not None and not state.pull.done and state.pull.image == "localhost:1/no/such:1"
 
 
+def test_a_pull_is_a_phase_of_its_own_that_outlives_the_agent(
+    server: ControlPlane, node: AgentProcess, registry: Registry
+) -> None:
+    image = registry.put("team/steps:1", programs(), one_file("fact", b"known\n"))
+    registry.open.clear()
+    server.want(contained(1, *sh("cat /fact"), image=image))
+    eventually(
+        lambda: (s := server.task(1, TaskPhase.PREPARING)) and s.pull and s.pull.layers == 2,
+        within_s=PATIENCE_S,
+        what=lambda: str(server.reports[-1:]),
+    )
+    node.end(signal.SIGKILL)
+    node.start()
+    eventually(lambda: (s := server.task(1, TaskPhase.PREPARING)) and s.adopted, within_s=PATIENCE_S)
+    pulling = server.wait_task(1, TaskPhase.PREPARING).pull
+    assert pulling is not None and not pulling.done and pulling.image == image
+    registry.open.set()
+    state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+    assert (state.exit_code, state.message) == (0, "")
+    assert state.pull is not None and state.pull.done and (state.pull.ms or 0) >= (pulling.ms or 0)
+    eventually(lambda: server.log(1) == b"known\n")
+    sent = len(registry.sent)
+    server.want(contained(2, *sh("cat /fact"), image=image))
+    assert server.wait_task(2, TaskPhase.ENDED, PATIENCE_S).pull is None and len(registry.sent) == sent
+
+
 @pytest.mark.parametrize("command", [("/no/such/program",), ("cat", "/no/such/file")])
 def test_a_command_that_the_image_lacks_is_a_failed_start_and_a_failing_one_is_not(
     server: ControlPlane, node: AgentProcess, command: tuple[str, ...]
@@ -116,6 +159,58 @@ def test_a_container_over_its_memory_ends_with_that_reason(server: ControlPlane,
     server.want(contained(1, *sh("x=0123456789abcdef; while :; do x=$x$x; done"), memory_mib=48))
     state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
     assert state.reason is ExitReason.MEMORY_LIMIT and "limit of 48 MiB" in state.message
+
+
+def test_cores_and_memory_of_a_container_are_walls_not_wishes(
+    server: ControlPlane, node: AgentProcess
+) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    server.want(contained(1, "sleep", "1000", cpus=[cpu], memory_mib=64))
+    running = server.wait_task(1, TaskPhase.RUNNING, PATIENCE_S)
+    assert running.pid is not None and list(running.cpus) == [cpu]
+    # Whatever an affinity is set to, the set of the group stands above it.
+    os.sched_setaffinity(running.pid, os.sched_getaffinity(0))
+    assert os.sched_getaffinity(running.pid) == {cpu}
+    assert memory_limit_of(running.pid) == 64 << 20
+
+
+def memory_limit_of(pid: int) -> int:
+    """What the kernel lets the group of a process have, in bytes."""
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "memory":
+            return int(Path(f"/sys/fs/cgroup/memory{path}/memory.limit_in_bytes").read_text())
+        if not controllers and (limit := Path(f"/sys/fs/cgroup{path}/memory.max")).exists():
+            return int(limit.read_text())
+    raise AssertionError("it is in no group that limits memory")
+
+
+@pytest.mark.parametrize("network", ["none", "host"])
+def test_a_container_sees_nothing_of_the_node_nor_of_another_job(
+    server: ControlPlane, node: AgentProcess, network: str
+) -> None:
+    neighbour = contained(1, *sh("umask 0; echo secret > $HOME/mine; echo ready; sleep 1000"))
+    server.want(neighbour)
+    eventually(lambda: server.log(1) == b"ready\n", within_s=PATIENCE_S)
+    theirs = next((node.folder / "jobs").glob("1-*/mine"))
+    with socket.socket(socket.AF_UNIX) as database:
+        database.bind(str(node.folder / "closed/.s.PGSQL.5432"))
+        database.listen()
+        assert node.process is not None
+        paths = [
+            node.state / "node.json",
+            theirs,
+            node.folder / "closed/.s.PGSQL.5432",
+            *node.state.glob("tasks/1-*/log"),
+            Path(f"/proc/{node.process.pid}/environ"),
+            Path("/etc/shadow"),
+        ]
+        assert all(path.exists() for path in paths) and len(paths) == 6
+        script = "".join(f"[ -e {path} ] && cat {path}; " for path in paths) + "echo end"
+        server.want(neighbour, contained(2, *sh(script), network=network))
+        assert server.wait_task(2, TaskPhase.ENDED, PATIENCE_S).exit_code == 0
+    eventually(lambda: b"end\n" in server.log(2))
+    assert server.log(2) == b"end\n"
 
 
 def test_shared_memory_has_the_asked_size(server: ControlPlane, node: AgentProcess) -> None:
