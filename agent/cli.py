@@ -27,6 +27,7 @@ from agent.journal import Journal
 from agent.loop import Agent
 from agent.notices import notice
 from agent.protocol import Vendor
+from agent.registry_secrets import RegistrySecrets
 from agent.runners.base import RunnerError
 from agent.runners.container_command import NETWORKS, Rules
 from agent.runners.containers import EngineSettings
@@ -136,15 +137,16 @@ def build_agent(config: Config, identity: Identity) -> tuple[Agent, ImageKeeper 
     state_dir = Path(config.state_dir)
     server = config.server or identity.server
     journal = Journal(state_dir)
+    ca_file = pinned_ca(msgspec.structs.replace(config, server=server), None)
+    transport = Transport(server, token=identity.token, ca_file=ca_file)
     runner = ProcessRunner(
         journal,
         jobs_dir=Path(config.jobs_dir) if config.jobs_dir else None,
         max_processes=config.max_processes,
         engine=engine_settings(config),
         checkpoint_dir=Path(config.checkpoint_dir) if config.checkpoint_dir else None,
+        secrets=RegistrySecrets(transport.registry_secret, state_dir=state_dir),
     )
-    ca_file = pinned_ca(msgspec.structs.replace(config, server=server), None)
-    transport = Transport(server, token=identity.token, ca_file=ca_file)
     agent = Agent(
         identity,
         transport=transport,

@@ -26,10 +26,10 @@ class Engine(Protocol):
     """What fetches and removes."""
 
     def has_image(self, image: str) -> bool:
-        """Whether it is here already."""
+        """Whether the image is there."""
 
-    def fetch_image(self, image: str) -> str:
-        """Why it failed; empty when the image is there."""
+    def fetch_image(self, image: str, secret: str | None = None) -> str:
+        """Why it failed; empty when the image is there. `secret` names what its registry wants."""
 
     def remove_image(self, image: str) -> str:
         """Why it failed; empty when it is gone."""
@@ -72,7 +72,7 @@ class ImageKeeper:
         for action, image in work:
             if self._stopping.is_set():
                 break
-            self._untold.append(self._do(action, image))
+            self._untold.append(self._do(action, image, orders.secrets.get(image)))
         return 0.0 if self._untold else min(max(1, orders.again_s), LONGEST_WAIT_S)
 
     def _run(self) -> None:
@@ -90,21 +90,20 @@ class ImageKeeper:
                 logger.exception("image work failed")
                 wait_s = self._backoff.next_s()
 
-    def _do(self, action: ImageAction, image: str) -> ImageResult:
+    def _do(self, action: ImageAction, image: str, secret: str | None) -> ImageResult:
         began_s = time.monotonic()
-        problem = self._fetch(image) if action is ImageAction.PULL else self._remove(image)
+        if action is ImageAction.PULL and image not in self.fetched() and self._engine.has_image(image):
+            return ImageResult(image, action, ok=True, ours=False)
+        problem = self._fetch(image, secret) if action is ImageAction.PULL else self._remove(image)
         if problem:
             logger.warning("%s of image %s: %s", action, image, problem)
         ms = round((time.monotonic() - began_s) * 1000)
         return ImageResult(image, action, ok=not problem, ms=ms, problem=problem[:500])
 
-    def _fetch(self, image: str) -> str:
-        # Before it begins: what is half fetched when the agent dies was not here by anybody else's wish. What a job or
-        # a person fetched since the server last heard of this node's images stays theirs.
-        fetched = self.fetched()
-        if image not in fetched and not self._engine.has_image(image):
-            self._keep(fetched | {image})
-        return self._engine.fetch_image(image)
+    def _fetch(self, image: str, secret: str | None) -> str:
+        # Before it begins: what is half fetched when the agent dies was not here by anybody else's wish.
+        self._keep(self.fetched() | {image})
+        return self._engine.fetch_image(image, secret)
 
     def _remove(self, image: str) -> str:
         if image not in self.fetched():

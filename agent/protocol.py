@@ -18,6 +18,8 @@ from agent.image_types import ImageAction as ImageAction
 from agent.image_types import ImageOrders as ImageOrders
 from agent.image_types import ImageReport as ImageReport
 from agent.image_types import ImageResult as ImageResult
+from agent.image_types import SecretReply as SecretReply
+from agent.image_types import SecretRequest as SecretRequest
 from agent.memory_types import DeviceUse as DeviceUse
 from agent.memory_types import GuardRules as GuardRules
 from agent.memory_types import Pressure as Pressure
@@ -348,7 +350,8 @@ class CheckpointWay(msgspec.Struct, frozen=True):
 class Assignment(msgspec.Struct, frozen=True):
     """One placement of the node's desired set. With an `image` it is a container's: `mounts` are SOURCE:TARGET[:ro],
     `network` None = the node's own choice. Each new number in `checkpoint_asked` asks for one checkpoint. `replica` is
-    there for one of several that belong together.
+    there for one of several that belong together. `image_secret` is the name of the registry's secret that the image is
+    fetched with; whoever fetches asks for its content.
     """
 
     placement: int
@@ -375,6 +378,7 @@ class Assignment(msgspec.Struct, frozen=True):
     checkpoint_asked: int | None = None
     resume_from: str | None = None
     replica: int | None = None
+    image_secret: str | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -15,12 +15,23 @@ import httpx
 import msgspec
 
 from agent import protocol
-from agent.protocol import EnrolReply, EnrolRequest, ImageOrders, ImageReport, LogReply, Reply, Report
+from agent.protocol import (
+    EnrolReply,
+    EnrolRequest,
+    ImageOrders,
+    ImageReport,
+    LogReply,
+    Reply,
+    Report,
+    SecretReply,
+    SecretRequest,
+)
 from agent.task import TaskKey
 
 T = TypeVar("T")
 REPORT_TIMEOUT = httpx.Timeout(15.0, connect=5.0)
 WAKE_TIMEOUT = httpx.Timeout(40.0, connect=5.0)
+SECRET_TIMEOUT = httpx.Timeout(5.0, connect=2.0)
 LOG_TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 10.0
@@ -117,6 +128,11 @@ class Transport:
     def image_work(self, report: ImageReport) -> ImageOrders:
         """Say how image orders ended, learn what to do next."""
         return self._post("/agent/v1/images", protocol.encode(report), ImageOrders, timeout=REPORT_TIMEOUT)
+
+    def registry_secret(self, name: str) -> SecretReply:
+        """The secret of a registry, for an image that this node is to fetch."""
+        body = protocol.encode(SecretRequest(protocol.VERSION, name))
+        return self._post("/agent/v1/images/secret", body, SecretReply, timeout=SECRET_TIMEOUT)
 
     def fetch_ca(self) -> bytes:
         """The server's CA certificate, unverified: the caller checks it against a pin."""

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,12 +41,13 @@ class Instance:
     url: str
     state: Path
     client: Client
+    settings: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] = field(init=False)
 
     def start(self) -> None:
         """Start and wait until it serves and this machine is a ready node."""
         port = self.url.rsplit(":", 1)[1]
-        own = {"HEADRACE_STATE": str(self.state), "HEADRACE_PORT": port}
+        own = {"HEADRACE_STATE": str(self.state), "HEADRACE_PORT": port, **self.settings}
         with (self.state / "up.log").open("ab") as log:
             self.process = subprocess.Popen(
                 # Whoever kills us ends the instance, too.
@@ -145,13 +146,13 @@ class Instance:
 
 
 @contextmanager
-def own_instance() -> Iterator[Instance]:
-    """Start, sign in, wait for this machine's node; stop and delete everything at the end."""
+def own_instance(settings: Mapping[str, str] | None = None) -> Iterator[Instance]:
+    """Start with these settings, sign in, wait for this machine's node; stop and delete everything at the end."""
     state = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
     # Jobs run as accounts of their own and pass through this folder.
     state.chmod(0o711)
     url = f"http://127.0.0.1:{_free_port()}"
-    instance = Instance(url=url, state=state, client=Client(url=url, token="none"))
+    instance = Instance(url=url, state=state, client=Client(url=url, token="none"), settings=settings or {})
     try:
         instance.start()
         instance.sign_in()

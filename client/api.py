@@ -287,6 +287,12 @@ class Client:
             path = f"/api/v1/remote-hosts/{number}/host-key"
             return self._json("PUT", path, json={"host_key": host_key}, repeat=True)
 
+    def let_fetch_images(self, number: int, *, fetches: bool) -> JSON:
+        """Have images fetched on it ahead of demand, or no longer."""
+        with _about("watched", number):
+            path = f"/api/v1/remote-hosts/{number}"
+            return self._json("PATCH", path, json={"fetches_images": fetches}, repeat=True)
+
     def unwatch(self, number: int) -> None:
         """Watch it no longer."""
         with _about("watched", number):

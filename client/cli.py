@@ -95,6 +95,7 @@ def submit(
     env: spec_of.Env = None,
     node_label: spec_of.NodeLabel = None,
     image: spec_of.Image = None,
+    image_secret: spec_of.ImageSecret = None,
     mount: spec_of.Mount = None,
     network: spec_of.Network = None,
     after: waits.After = None,
@@ -120,7 +121,7 @@ def submit(
         template=template, name=name, queue=queue, team=team, command=command or None, replicas=replicas,
         priority=priority, max_retries=max_retries, time_limit_s=time_limit, env=spec_of.pairs("--env", env),
         node_labels=spec_of.pairs("--node-label", node_label),
-        **spec_of.container(image, mount, network),
+        **spec_of.container(image, mount, network, secret=image_secret),
         **waits.conditions(after, array, hold=hold, deferrable=deferrable),
     )  # fmt: skip
     spec = spec_of.specification(file, options=options, resources=resources)

@@ -89,22 +89,28 @@ def stats(days: Days = None, as_json: AsJson = False) -> None:
 
 @app.command()
 @as_documented()
-def warm(image: str, node: Nodes, reason: Reason = "", as_json: AsJson = False) -> None:
+def warm(
+    image: str,
+    node: Nodes,
+    secret: Annotated[str | None, typer.Option(help="Name of the server's secret for its registry.")] = None,
+    reason: Reason = "",
+    as_json: AsJson = False,
+) -> None:
     """Have an image fetched on nodes before a job needs it: headrace images warm pytorch:2.8 n1 n2"""
-    _order("warm", image, node, reason=reason, as_json=as_json)
+    _order({"action": "warm", "image": image} | ({"secret": secret} if secret else {}), node, reason, as_json)
 
 
 @app.command()
 @as_documented()
 def prune(image: str, node: Nodes, reason: Reason = "", as_json: AsJson = False) -> None:
     """Have an image gone from nodes that fetched it ahead; what others brought there stays."""
-    _order("prune", image, node, reason=reason, as_json=as_json)
+    _order({"action": "prune", "image": image}, node, reason, as_json)
 
 
-def _order(action: str, image: str, nodes: list[str], *, reason: str, as_json: bool) -> None:
+def _order(wish: JSON, nodes: list[str], reason: str, as_json: bool) -> None:
     with Client() as client:
         numbers = [int(node) if node.isdecimal() else client.node_number(node) for node in nodes]
-        answer = client.order_image({"action": action, "image": image, "nodes": numbers, "reason": reason})
+        answer = client.order_image(wish | {"nodes": numbers, "reason": reason})
     if as_json:
         print_json(answer)
     for row in answer["outcomes"] if not as_json else ():

@@ -184,6 +184,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Watched as {id}; the first look at {address} comes within seconds.",
         "已作为 {id} 监视；数秒内首次查看 {address}。",
     ),
+    "fetching-on": ("Images are fetched on entry {id} ahead of demand.", "条目 {id} 将提前拉取镜像。"),
+    "fetching-off": ("No more images are fetched on entry {id}.", "条目 {id} 不再拉取镜像。"),
     "unwatched": ("Entry {id} is removed.", "条目 {id} 已移除。"),
     "empty-watched": (
         "No node is watched over SSH. Add one: headrace node watch ADDRESS --user USER --key KEY",

@@ -36,6 +36,9 @@ TimeLimit = Annotated[int | None, typer.Option(help="Seconds until the job is en
 Env = Annotated[list[str] | None, typer.Option(help="KEY=VALUE for the job; may be repeated.")]
 NodeLabel = Annotated[list[str] | None, typer.Option(help="KEY=VALUE a node must carry; may be repeated.")]
 Image = Annotated[str | None, typer.Option(help="Run in a container of this image.")]
+ImageSecret = Annotated[
+    str | None, typer.Option(help="Name of the server's secret for the image's private registry.")
+]
 Mount = Annotated[
     list[str] | None, typer.Option(help="SOURCE:TARGET[:ro] for the container; may be repeated.")
 ]
@@ -56,9 +59,11 @@ def amount(text: str | None) -> int | str | None:
     return int(text) if text and text.isascii() and text.isdigit() else text
 
 
-def container(image: str | None, mounts: list[str] | None, network: str | None) -> JSON:
+def container(
+    image: str | None, mounts: list[str] | None, network: str | None, *, secret: str | None = None
+) -> JSON:
     """What makes a job one of a container."""
-    return given(image=image, mounts=mounts or None, network=network)
+    return given(image=image, image_secret=secret, mounts=mounts or None, network=network)
 
 
 def pairs(option: str, values: list[str] | None) -> dict[str, str] | None:

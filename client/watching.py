@@ -29,13 +29,17 @@ def watch(
     port: Annotated[int, typer.Option(min=1, max=65535)] = 22,
     node_set: Annotated[str | None, typer.Option(help="Node set it belongs to.")] = None,
     fingerprint: Fingerprint = None,
+    fetch_images: Annotated[
+        bool, typer.Option("--fetch-images", help="Have images fetched there ahead of demand.")
+    ] = False,
 ) -> None:
     """Watch the machine at this address, once its host key is confirmed."""
     with Client() as client:
         shown = client.host_key(address, port)
         _compare(address, shown, fingerprint)
         wish = {"address": address, "port": port, "user": user, "key": key, "host_key": shown["host_key"]}
-        row = client.watch(wish | ({"node_set": node_set} if node_set else {}))
+        wish |= {"node_set": node_set} if node_set else {}
+        row = client.watch(wish | ({"fetches_images": True} if fetch_images else {}))
     typer.echo(say("watched", id=row["id"], address=address), err=True)
 
 
@@ -48,6 +52,16 @@ def confirm(number: int, fingerprint: Fingerprint = None) -> None:
         _compare(row["address"], shown, fingerprint)
         client.confirm_host_key(number, shown["host_key"])
     typer.echo(say("watched", id=number, address=row["address"]), err=True)
+
+
+@app.command()
+def fetch_images(
+    number: int, off: Annotated[bool, typer.Option("--off", help="Fetch none there any more.")] = False
+) -> None:
+    """Have images fetched there ahead of demand; nothing else is ever changed on it."""
+    with Client() as client:
+        client.let_fetch_images(number, fetches=not off)
+    typer.echo(say("fetching-off" if off else "fetching-on", id=number), err=True)
 
 
 @app.command()

@@ -19,6 +19,7 @@ ROUTES = {
     "scheduling.tasks.run_cycle": "cycle",
     "scheduling.tasks.*": "upkeep",
     "inventory.tasks.probe_over_ssh": "remote",
+    "inventory.tasks.fetch_images_over_ssh": "remote",
     "inventory.tasks.*": "upkeep",
 }
 # (task, period in seconds): a duplicate tick is harmless, a tick that waited longer than its period is dropped.
@@ -32,6 +33,7 @@ BEAT = (
     ("scheduling.tasks.prune", 3600),
     ("inventory.tasks.probe_cycle", PROBE_INTERVAL_S),
     ("inventory.tasks.probe_over_ssh", PROBE_INTERVAL_S),
+    ("inventory.tasks.fetch_images_over_ssh", 20),
     ("inventory.tasks.watch_rules", 10),
     ("scheduling.tasks.warm_images", 60),
 )

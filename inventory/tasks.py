@@ -11,6 +11,7 @@ from controlplane.base.failures import DATABASE_GONE
 from controlplane.policy.active import active_policy
 from inventory import alert_rules, probing, streams, telemetry
 from inventory.history import partitions, rollup
+from inventory.remote import image_work
 from inventory.remote import probing as remote_probing
 from inventory.wiring import UPWARD
 
@@ -61,3 +62,9 @@ def watch_rules() -> int:
 def probe_over_ssh() -> int:
     """Looks at the nodes without an agent that are due; returns the number of those that gave a report."""
     return remote_probing.probe(active_policy().health).reports
+
+
+@shared_task(name="inventory.tasks.fetch_images_over_ssh")
+def fetch_images_over_ssh() -> int:
+    """Fetches and removes images on nodes without an agent; returns the number of orders that ended."""
+    return image_work.work(active_policy().images)

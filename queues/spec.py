@@ -146,6 +146,7 @@ class CheckpointSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A complete request in normal form: every default written out, memory in MiB, sets sorted. With an `image` it
     runs in a container; only there `mounts` (SOURCE:TARGET[:ro]), `network` and shared memory have a meaning.
+    `image_secret` names what the server knows of a private registry.
 
     `retry_on` are the endings that are tried again (none: what the job itself did wrong), each after `back_off_s`
     doubled with every retry. `latest_start` and `latest_finish` are moments in UTC. A `deferrable` job
@@ -170,6 +171,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     time_limit_s: int | None = None
     strict_single: bool = False
     image: str | None = None
+    image_secret: str | None = None
     shared_memory_mib: int | None = msgspec.field(default=None, name="shared_memory")
     mounts: list[str] = []
     network: Network | None = None
@@ -327,12 +329,13 @@ def _container(top: Fields) -> dict[str, Any]:
         top.refuse("mounts", "not-a-mount")
     found = {
         "image": None if image is None else _tagged(image),
+        "image_secret": top.text("image_secret", longest=64),
         "shared_memory_mib": top.memory_mib("shared_memory", high=MOST_MEMORY_MIB),
         "mounts": sorted(set(mounts)),
         "network": None if network is None else Network(network),
     }
     if image is None:
-        for name in ("shared_memory", "mounts", "network"):
+        for name in ("image_secret", "shared_memory", "mounts", "network"):
             if top.value(name) not in (None, []):
                 top.refuse(name, "image-missing")
     return found

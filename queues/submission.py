@@ -17,6 +17,7 @@ from controlplane.accounts.scoping import visible_teams, visible_to
 from controlplane.base import clock
 from controlplane.base.problems import Problem
 from controlplane.policy.active import active_policy
+from inventory.images.secrets import SecretMissing, SecretUnusable, find, note_use
 from queues import lifecycle
 from queues.arrays import add_tasks, make_array
 from queues.derive import Gate
@@ -72,7 +73,27 @@ def accept(submission: Submission) -> Accepted:
     if queue is None:
         raise _refused(FieldError("queue", "queue-closed"))
     _check_conditions(submission.user, spec)
+    _check_secret(spec, team)
     return Accepted(msgspec.structs.replace(spec, team=team.slug), team, queue, template)
+
+
+def _check_secret(spec: JobSpec, team: Team) -> None:
+    """Problem 400 for a registry's secret that is not there, or not for this team or image. One that others may name is
+    told from none by nobody.
+    """
+    if spec.image is None or spec.image_secret is None:
+        return
+    try:
+        secret = find(spec.image_secret)
+    except SecretMissing:
+        raise _refused(FieldError("image_secret", "no-such-secret")) from None
+    except SecretUnusable:
+        raise _refused(FieldError("image_secret", "secret-unusable")) from None
+    if not secret.may_be_named_by(team.slug):
+        raise _refused(FieldError("image_secret", "no-such-secret"))
+    if not secret.is_for(spec.image):
+        where = {"registries": ", ".join(secret.registries)}
+        raise _refused(FieldError("image_secret", "other-registry", where))
 
 
 def _check_conditions(user: User, spec: JobSpec) -> None:
@@ -161,6 +182,8 @@ def _create(accepted: Accepted, owner: User) -> Job:
     Dependency.objects.bulk_create(
         Dependency(job=job, on_id=after.job, ends=after.ends) for after in spec.after
     )
+    if spec.image is not None and spec.image_secret is not None:
+        note_use(spec.image, spec.image_secret)
     lifecycle.record_submission(job, actor=owner.username)
     if array is not None:
         add_tasks(job, array, actor=owner.username)

@@ -39,6 +39,13 @@ FAULTS: Mapping[str, str | Promise] = {
     "label-name": _('"%(key)s" is no name of a label: letters, digits and . _ / - only.'),
     "command-size": _("Command and environment together must have at most %(limit)s bytes."),
     "image-name": _("Is no name of an image. Write for example registry.example.com/team/image:1.0."),
+    "no-such-secret": _(
+        "The server has no secret of this name that your team may use. Ask an administrator."
+    ),
+    "secret-unusable": _(
+        "The server's secret of this name cannot be read. Ask an administrator to make it anew."
+    ),
+    "other-registry": _("This secret is for %(registries)s, and the image lies elsewhere."),
     "image-missing": _("Has a meaning only for containers. Name an image, or leave it out."),
     "signal-or-command": _("Give either a signal or a command, by which the job is asked for a checkpoint."),
     "not-a-mount": _(

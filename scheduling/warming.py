@@ -4,7 +4,7 @@ lately on nodes like the ones they ran on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,9 @@ from controlplane.policy.document import ImageWarming
 from inventory.images import pushes, starts
 from inventory.images.names import canonical
 from inventory.models import PushWhy
+from inventory.remote import hosts
 from scheduling.engine import filters
+from scheduling.engine.facts import AGENTLESS
 from scheduling.engine.frame import whole_frame
 from scheduling.engine.ledger import Ledger
 from scheduling.engine.shapes import demand_of
@@ -40,7 +42,8 @@ def refresh_wanted() -> int:
     if not warming.enabled:
         return 0
     live = live_view()
-    nodes = {info.node: info for info in live.state.infos if may_be_warmed(info)}
+    over_ssh = hosts.nodes_with_images()
+    nodes = {info.node: info for info in live.state.infos if may_be_warmed(info, over_ssh=over_ssh)}
     history = starts.starts_since(warming.history_days)
     here = {node: {canonical(image) for image in info.images} for node, info in nodes.items()}
     added = 0
@@ -57,10 +60,10 @@ def refresh_wanted() -> int:
     return added
 
 
-def may_be_warmed(info: NodeInfo) -> bool:
-    """Nodes that take jobs with images, and really fetch them."""
-    takes = info.not_ready is None and not info.observe_only and info.runs_containers
-    return takes and SIMULATED not in info.labels
+def may_be_warmed(info: NodeInfo, *, over_ssh: Collection[int]) -> bool:
+    """Nodes that take jobs with images, and really fetch them; and those that are to fetch them over SSH."""
+    takes = info.not_ready is None or (info.not_ready == AGENTLESS and info.node in over_ssh)
+    return takes and not info.observe_only and info.runs_containers and SIMULATED not in info.labels
 
 
 def _for_waiting(live: Live, warming: ImageWarming) -> Iterator[Wanted]:
@@ -82,6 +85,9 @@ def _for_history(
         if sum(by_node.values()) < warming.least_starts:
             continue
         sets = {nodes[node].node_set for node in by_node if node in nodes}
-        like = [node for node, info in nodes.items() if info.node_set in sets]
-        best = sorted(like, key=lambda node: (-by_node.get(node, 0), node))
-        yield from (Wanted(node, image) for node in best[: warming.copies])
+        like = [info for info in nodes.values() if info.node_set in sets]
+        # Apart from one another: others start jobs on nodes without an agent, and no copy there serves ours.
+        for agentless in (False, True):
+            group = [info.node for info in like if (info.not_ready == AGENTLESS) is agentless]
+            best = sorted(group, key=lambda node: (-by_node.get(node, 0), node))
+            yield from (Wanted(node, image) for node in best[: warming.copies])

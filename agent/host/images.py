@@ -30,6 +30,8 @@ DOCKER = ("docker", "images", "--digests", "--no-trunc", "--format", "{{json .}}
 CRICTL = ("crictl", "images", "-o", "json")
 CTR_NAMESPACES = ("ctr", "namespaces", "ls", "-q")
 _SIZE = re.compile(r"^([\d.]{1,12})\s*([kKMGT]?)(i?)B$")
+# NAME:TAG DIGEST SIZE, as podman and docker print it where they are asked for it so.
+_LISTED = re.compile(r"(\S{1,300}:[^\s:]+) (sha256:[0-9a-f]{64}|<none>) ([\d.]{1,12} ?[kKMGT]?i?B)", re.ASCII)
 _CTR = re.compile(r"^(\S+)\s+\S+\s+(sha256:[0-9a-f]{64})\s+([\d.]+\s*[KMGT]?i?B)\s")
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 T = TypeVar("T")
@@ -58,6 +60,18 @@ def read_images(root: Path, *, users: Sequence[str] = (), run: Run | None = None
         images.setdefault(image.name, image)
     ordered = tuple(images[name] for name in sorted(images))[:MOST_IMAGES]
     return Images(ordered, tuple(said for part in found for said in part.notices))
+
+
+def listed_images(text: str) -> list[StoredImage]:
+    """Images as an engine listed them, one a line; what else it says is passed over."""
+    matches = (_LISTED.fullmatch(line.strip()) for line in text.split("\n"))
+    found = {
+        image.name: image
+        for match in matches
+        if match is not None
+        for image in _image(match.group(1), match.group(2), size_mib(match.group(3)))
+    }
+    return [found[name] for name in sorted(found)][:MOST_IMAGES]
 
 
 def spellings(name: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ import msgspec
 from agent.captures import UnreadableCapture, decode
 from agent.host import cpus, machine, memory, mounts, numa
 from agent.host.files import read_text
+from agent.host.images import Images, listed_images
 from agent.host.runtimes import parse_version
 from agent.known_devices import check_of, facts_of, fit, samples_of, unknown_checks
 from agent.notices import notice
@@ -29,6 +30,7 @@ from agent.protocol import (
     RemoteRound,
     Report,
     Runtime,
+    StoredImage,
     Vendor,
 )
 from agent.remote.devices import LogPlace, Said, new_log_lines, read_devices
@@ -39,6 +41,7 @@ from agent.vendors.error_counts import ErrorCounts
 
 # Names of outputs that are not answers of a vendor's tool.
 LIVE, HOST, KERNEL_LOG, BOARDS = "live", "host", "kernel-log", "npu-smi boards"
+IMAGES = " images"
 # The last word of a script of ours: nothing of its answer is missing.
 WHOLE = "whole"
 RECENT_S = 120
@@ -163,6 +166,7 @@ class Look:
 
     def _facts(self, machine_id: str) -> Facts:
         root = self._root
+        images = self._images()
         named = any((root / name).exists() for name in ("etc/os-release", "usr/lib/os-release"))
         return Facts(
             machine_id=machine_id,
@@ -176,11 +180,28 @@ class Look:
             numa=numa.read_numa(root),
             memory_mib=memory.memory_mib(root),
             mounts=mounts.read_mounts(root),
+            images=images.names(),
+            stored_images=list(images.images),
             runtimes=[_runtime(said) for said in self._words.get("runtime", ())],
             devices=[device for name in sorted(self._devices) for device in self._devices[name]],
             links=self._links,
             notices=self._notices,
         )
+
+    def _images(self) -> Images:
+        """What the engines have that this user's commands reach; one that did not answer is a notice."""
+        found: dict[str, StoredImage] = {}
+        for output in self._outputs:
+            if not output.name.endswith(IMAGES):
+                continue
+            said = _said(output)
+            if said.problem:
+                engine = output.name.removesuffix(IMAGES)
+                self._notices.append(notice("images-unread", source=engine, problem=said.problem))
+                continue
+            for image in listed_images(said.text):
+                found.setdefault(image.name, image)
+        return Images(tuple(found[name] for name in sorted(found)))
 
     def _word(self, name: str) -> str:
         return next(iter(self._words.get(name, ())), "")

@@ -131,19 +131,37 @@ def fetch(job: ContainerJob) -> bool:
     pull = Pull(job.directory, job.spec["image"])
     if is_called_off(job):
         return False
-    if (
-        not job.spec["always_pull"]
-        and call(job, ["image", "inspect", "--format={{.Id}}", job.spec["image"]])[0] == 0
-    ):
+    here = image_id(job)
+    if here and not job.spec["always_pull"]:
         return True
     pull.note(done=False)
     argv = [*job.spec["pull_engine"], "pull", *job.spec["pull_options"], job.spec["image"]]
-    status = attend(job, argv, pull.sink, tick=pull.tick)
+    status = attend(job, argv, pull.sink, environment=job.spec["pull_env"], tick=pull.tick)
+    forget_secret(job)
     pull.note(done=status == 0)
+    if status == 0 and here and image_id(job) == here:
+        os.unlink(pull.path)  # the registry said yes to what was here already
     if status == 0 or job.reason:
         return not job.reason
     job.reason, job.message = "start-failed", f"the image could not be fetched: {pull.text or 'no message'}"
     return False
+
+
+def image_id(job: ContainerJob) -> str:
+    """Which image is here under the job's name for it; empty for none."""
+    status, output = call(job, ["image", "inspect", "--format={{.Id}}", job.spec["image"]])
+    return output.strip() if status == 0 else ""
+
+
+def forget_secret(job: ContainerJob) -> None:
+    """The registry's secret is needed no more."""
+    folder = job.spec["secret_folder"]
+    if folder:
+        for path in (f"{folder}/config.json", folder):
+            try:  # noqa: SIM105 - contextlib would slow every start
+                (os.rmdir if path == folder else os.unlink)(path)
+            except OSError:
+                pass
 
 
 def create(job: ContainerJob) -> bool:
@@ -179,16 +197,16 @@ def attend(
     sink: "Callable[[int], bool]",
     *,
     notify: int | None = None,
+    environment: dict | None = None,
     tick: "Callable[[], None] | None" = None,
 ) -> int:
     """Run one client of the engine to its end, its output into `sink`; signals and deadlines are heeded meanwhile."""
-    environment = job.spec["engine_env"]
     client = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=environment,
+        env=environment or job.spec["engine_env"],
         cwd=job.directory,  # some podmans note here, not beside the container, that the kernel killed for memory
         start_new_session=True,
     )
@@ -391,6 +409,7 @@ def signal_client(job: ContainerJob, number: int) -> None:
 
 def clean_up(job: ContainerJob) -> None:
     """Nothing of a container outlives its job."""
+    forget_secret(job)
     if job.created:
         if job.started and job.status is None:
             call(job, ["kill", "--signal=KILL", job.spec["name"]])

@@ -13,10 +13,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from agent.fact_files import number, read_facts
 from agent.host.numa import read_numa
 from agent.protocol import CheckpointWay, Pull
+from agent.registry_secrets import RegistrySecrets
 from agent.runners.base import RunnerError
 from agent.runners.checkpoints import Checkpoints
 from agent.runners.container_command import (
@@ -66,9 +68,16 @@ class Containers:
     """Makes a task into the orders of its supervisor, and removes what supervisors could not."""
 
     def __init__(
-        self, settings: EngineSettings, *, state_dir: Path, most_processes: int, most_files: int
+        self,
+        settings: EngineSettings,
+        *,
+        state_dir: Path,
+        most_processes: int,
+        most_files: int,
+        secrets: RegistrySecrets | None = None,
     ) -> None:
         self._settings = settings
+        self._secrets = secrets or RegistrySecrets(None, state_dir=state_dir)
         self.command = list(settings.command) or _first_engine()
         self._kind = "docker" if self.command and "docker" in Path(self.command[0]).name else "podman"
         self._mark = hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:12]
@@ -117,11 +126,22 @@ class Containers:
             "name": self._name(record.key),
             "image": assignment.image,
             "command": assignment.command[0],
-            "always_pull": self._settings.always_pull,
             "create": create,
             "memory_mib": assignment.memory_mib,
-            **self._pulling(),
+            **self._fetching(assignment.image or "", assignment.image_secret, folder),
         }
+
+    def _fetching(self, image: str, secret: str | None, folder: Path) -> dict[str, object]:
+        """How the image is fetched. What was ever fetched with a secret is asked for again at every start: that it is
+        on the node makes it nobody else's.
+        """
+        always = self._settings.always_pull or self._secrets.is_private(image)
+        if secret is None:
+            return {"always_pull": always, "secret_folder": None, **self._pulling()}
+        shutil.rmtree(folder / "registry", ignore_errors=True)
+        found = self._secrets.write(folder / "registry", secret)
+        self._secrets.note(image)
+        return {"always_pull": True, "secret_folder": str(folder / "registry"), **self._pulling(found)}
 
     def checkpoint(self, key: TaskKey, way: CheckpointWay) -> bool | None:
         """Ask the container for a checkpoint, as `Checkpoints.ask` wants it; its own user and limits hold."""
@@ -142,15 +162,23 @@ class Containers:
             return False
         return self._run(inspect, timeout_s=CALL_TIMEOUT_S)[0] == 0
 
-    def fetch_image(self, image: str) -> str:
-        """Have an image here ahead of demand, with the node's own settings; why it failed, else empty."""
+    def fetch_image(self, image: str, secret: str | None = None) -> str:
+        """Have an image here ahead of demand, with the node's own settings or a registry's secret; why it failed, else
+        empty.
+        """
         try:
             name = checked_image(image)
-        except NotAllowed as error:
-            return str(error)
-        pulling = self._pulling()
-        command = [*map(str, pulling["pull_engine"]), "pull", "--quiet", *map(str, pulling["pull_options"])]
-        return self._why([*command, name], timeout_s=PULL_TIMEOUT_S)
+            if secret is None:
+                return self._pull(name, self._pulling())
+            self._secrets.note(name)
+            with self._secrets.written(secret) as found:
+                return self._pull(name, self._pulling(found))
+        except (NotAllowed, RunnerError, OSError) as error:
+            return str(error)[:500]
+
+    def _pull(self, image: str, how: Mapping[str, Any]) -> str:
+        command = [*how["pull_engine"], "pull", "--quiet", *how["pull_options"], image]
+        return self._why(command, timeout_s=PULL_TIMEOUT_S, env=how["pull_env"])
 
     def remove_image(self, image: str) -> str:
         """Remove an image that no container uses; why it failed, else empty. One that is gone already is no failure."""
@@ -203,31 +231,28 @@ class Containers:
             has_init=any(shutil.which(program) for program in INIT_PROGRAMS[self._kind]),
         )
 
-    def _pulling(self) -> dict[str, list[str]]:
-        """A registry's secret stays in the node's own file: only its place is passed on."""
-        engine, options, auth = (
-            list(self.command),
-            list(self._settings.pull_options),
-            self._settings.auth_file,
-        )
-        if auth and self._kind == "docker":
-            engine += ["--config", str(Path(auth).parent)]
-        elif auth:
-            options.append(f"--authfile={auth}")
-        return {"pull_engine": engine, "pull_options": options}
+    def _pulling(self, secret: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """A registry's secret is in a file, the node's own or one of the server's: only its place is passed on."""
+        auth = self._settings.auth_file
+        own = {"REGISTRY_AUTH_FILE": auth, "DOCKER_CONFIG": str(Path(auth).parent)} if auth else {}
+        return {
+            "pull_engine": list(self.command),
+            "pull_options": list(self._settings.pull_options),
+            "pull_env": self._env | (own if secret is None else dict(secret)),
+        }
 
     def _call(self, arguments: Sequence[str]) -> str:
         status, output = self._run(arguments, timeout_s=CALL_TIMEOUT_S)
         return output if status == 0 else ""
 
-    def _why(self, command: Sequence[str], *, timeout_s: float) -> str:
+    def _why(self, command: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None) -> str:
         """Run a command; the last line of what it says when it fails."""
         try:
             done = subprocess.run(
                 command,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                env=self._env,
+                env=self._env if env is None else env,
                 cwd="/",
                 timeout=timeout_s,
                 check=False,

@@ -22,6 +22,7 @@ from agent.host.machine import boot_id
 from agent.journal import Journal
 from agent.notices import notice, sentence
 from agent.protocol import Assignment, ExitReason, GuardRules, Notice, TaskPhase
+from agent.registry_secrets import RegistrySecrets
 from agent.runners.base import OnChange, Progress, RunnerError
 from agent.runners.cgroup import JobGroups
 from agent.runners.checkpoints import Checkpoints, run_beside, signal_first
@@ -78,6 +79,7 @@ class ProcessRunner:
         max_processes: int = MAX_PROCESSES,
         engine: EngineSettings | None = None,
         checkpoint_dir: Path | None = None,
+        secrets: RegistrySecrets | None = None,
     ) -> None:
         self._max_processes = max_processes
         self.containers = Containers(
@@ -85,6 +87,7 @@ class ProcessRunner:
             state_dir=journal.state_dir,
             most_processes=max_processes,
             most_files=NOFILE,
+            secrets=secrets,
         )
         self._journal = journal
         self._boot_id = boot_id(Path("/"))

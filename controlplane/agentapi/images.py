@@ -11,6 +11,7 @@ from controlplane.agentapi.answers import agent_view, message
 from controlplane.agentapi.auth import node_of
 from controlplane.policy.active import active_policy
 from inventory.images.pushes import next_orders, take_results
+from inventory.images.secrets import used_for
 from inventory.models import NodeState
 
 AGAIN_S = 30
@@ -24,4 +25,4 @@ def images_view(request: HttpRequest) -> HttpResponse:
     report = bodies.decode(bodies.read_bytes(request, limit=bodies.ENROL_LIMIT), ImageReport)
     take_results(node.pk, report.results[:MOST_RESULTS])
     pull, prune = next_orders(node.pk, active_policy().images) if node.state == NodeState.READY else ([], [])
-    return message(ImageOrders(protocol.VERSION, pull, prune, AGAIN_S))
+    return message(ImageOrders(protocol.VERSION, pull, prune, AGAIN_S, used_for(pull)))

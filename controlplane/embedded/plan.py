@@ -15,8 +15,9 @@ BIN = Path(sys.prefix) / "bin"
 APP = "controlplane.celery"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 DEFAULT_PORT = 8000
-# A look over SSH waits nearly all of its time; ticks overlap where a node takes longer than one lasts.
-REMOTE = ("--pool", "threads", "--concurrency", "4")
+# A look over SSH waits nearly all of its time; ticks overlap where a node takes longer than one lasts. One more fetches
+# images, which lasts, and one finds that this is so.
+REMOTE = ("--pool", "threads", "--concurrency", "6")
 # Settings of the agent that people may give by environment; see docs/operations.md.
 AGENT_SETTINGS = "HEADRACE_AGENT_"
 

@@ -232,12 +232,13 @@ class MemoryGuard(Section, frozen=True):
 
 class ImageWarming(Section, frozen=True):
     """Which images are fetched ahead of demand: of waiting jobs, and those that started `least_starts` times in the
-    history, on `copies` nodes; `at_once` nodes fetch at the same time.
+    history, on `copies` nodes; `at_once` nodes fetch at the same time, all together `mib_per_hour`.
     """
 
     enabled: bool
     copies: Positive
     at_once: Positive
+    mib_per_hour: Positive
     history_days: Positive
     least_starts: Positive
     refresh_hours: Positive

@@ -17,6 +17,8 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = Path(os.environ.get("HEADRACE_STATE", BASE_DIR / ".headrace"))
 # Private keys for nodes without an agent: a folder that only the server reads.
 SSH_KEYS_DIR = Path(os.environ.get("HEADRACE_SSH_KEYS", STATE_DIR / "ssh"))
+# Secrets of private registries, likewise.
+REGISTRY_SECRETS_DIR = Path(os.environ.get("HEADRACE_REGISTRY_SECRETS", STATE_DIR / "registry-secrets"))
 
 
 def _secret_key() -> str:

@@ -83,7 +83,7 @@ const VERSIONS = [
   { number: 1, document: DOCUMENT, author: "", reason: "first start", created_at: OVERVIEW.at, active: false },
 ];
 const watched = (id: number, address: string, more: object) => ({
-  id, address, port: 22, user: "watch", key: "fleet", fingerprint: "SHA256:mock", node: id, tried_at: OVERVIEW.at, answered_at: OVERVIEW.at, failures: 0, problem: "", problem_text: "", problem_detail: "", ...more,
+  id, address, port: 22, user: "watch", key: "fleet", fingerprint: "SHA256:mock", node: id, tried_at: OVERVIEW.at, answered_at: OVERVIEW.at, fetches_images: false, failures: 0, problem: "", problem_text: "", problem_detail: "", ...more,
 });
 const WATCHED = [
   watched(1, "10.20.0.11", {}),

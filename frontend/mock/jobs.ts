@@ -29,7 +29,7 @@ function job(id: number, status: JobStatus, change: Partial<Job> = {}): Job {
     exit_code: null, exit_signal: null, exit_class: null, exit_message: null,
     spec: {
       name: "", team: "nlp", queue: "training", command: ["python3", "train.py"], env: {}, working_dir: null, cpu_class: "auto", node_labels: {}, node_sets: [],
-      datasets: [], priority: 0, max_retries: 0, time_limit_s: null, strict_single: false, image: null, shared_memory: null, mounts: [], network: null, checkpoint: null,
+      datasets: [], priority: 0, max_retries: 0, time_limit_s: null, strict_single: false, image: null, image_secret: null, shared_memory: null, mounts: [], network: null, checkpoint: null,
       after: [], array: null, retry_on: [], back_off_s: 0, on_hold: false, deferrable: false, latest_start: null, latest_finish: null, on_late: "end", replicas: 1,
       resources: { device_compute_milli: null, read_bandwidth_mib_s: null, devices: 1, device_models: ["A100"], device_memory: 40 * GIB, cores: 8, memory: 64 * GIB, shareable: true, splittable: false },
     },

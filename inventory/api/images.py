@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -28,6 +29,7 @@ from inventory.api.serializers import ReasonSerializer
 from inventory.images.names import LONGEST_NAME, NAME
 from inventory.images.orders import ImageOrder, order
 from inventory.images.places import counts_of, nodes_with, place_views, waits_for
+from inventory.images.secrets import SecretMissing, SecretUnusable, find, note_use
 from inventory.images.starts import history_of
 from inventory.models import Image, ImagePush, PushState, PushWhy
 
@@ -97,10 +99,13 @@ class ImageWaitSerializer(serializers.Serializer):
 
 
 class ImageOrderSerializer(ReasonSerializer):
-    """`warm`: have the image on these nodes. `prune`: have it gone from those of them that fetched it ahead."""
+    """`warm`: have the image on these nodes, fetched with the `secret` named. `prune`: have it gone from those of
+    them that fetched it ahead.
+    """
 
     action = serializers.ChoiceField(choices=[(one.value, one.value) for one in ImageOrder])
     image = serializers.CharField(max_length=LONGEST_NAME)
+    secret = serializers.CharField(max_length=64, required=False, allow_null=True)
     nodes = serializers.ListField(
         child=serializers.IntegerField(min_value=1), min_length=1, max_length=MOST_NODES
     )
@@ -216,12 +221,31 @@ class ImageOrdersView(APIView):
         if not NAME.fullmatch(body["image"]):
             raise invalid("image", Fault.FORMAT)
         nodes = list(dict.fromkeys(body["nodes"]))
+        secret = body.get("secret")
+        if secret is not None:
+            _check_secret(secret, body["image"])
         with transaction.atomic():
+            if secret is not None:
+                note_use(body["image"], secret)
             outcomes = order(ImageOrder(body["action"]), body["image"], nodes)
             changed = [one.node_name for one in outcomes if one.changed]
             details = {"image": body["image"], "nodes": changed, "reason": body["reason"]}
             audit.record(request, f"image-{body['action']}", target=("image", body["image"]), details=details)
         return Response(ImageOrderedSerializer({"outcomes": outcomes}).data)
+
+
+def _check_secret(name: str, image: str) -> None:
+    """Problem 400 where the server has none of this name for this image."""
+    try:
+        secret = find(name)
+    except SecretMissing:
+        raise invalid("secret", Fault.NOT_FOUND) from None
+    except SecretUnusable:
+        raise invalid("secret", Fault.INVALID) from None
+    if not secret.is_for(image):
+        message = _("This secret is for %(registries)s, and the image lies elsewhere.")
+        where = {"registries": ", ".join(secret.registries)}
+        raise invalid("secret", Fault.INVALID, message=message, **where)
 
 
 def days_of(query: dict[str, Any]) -> int:

@@ -18,7 +18,7 @@ from controlplane.accounts.scoping import signed_in
 from controlplane.base.api import PAGE_PARAMETERS, CursorPages, StrictSerializer, page_of, read_body
 from controlplane.base.problems import Problem, not_found
 from inventory.models import RemoteHost, RemoteProblem
-from inventory.remote import entries, keys
+from inventory.remote import entries, hosts, keys
 from inventory.remote.problems import problem_text
 
 ADDRESS = r"^[A-Za-z0-9]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9])?$"
@@ -55,11 +55,18 @@ class RemoteHostMakeSerializer(AddressSerializer):
     key = serializers.RegexField(KEY, max_length=64)
     host_key = serializers.CharField(max_length=8192)
     node_set = serializers.CharField(max_length=100, required=False, allow_null=True)
+    fetches_images = serializers.BooleanField(required=False)
+
+
+class RemoteHostChangeSerializer(StrictSerializer):
+    """What may be changed of a way to a node."""
+
+    fetches_images = serializers.BooleanField()
 
 
 class RemoteHostSerializer(serializers.Serializer):
     """A way to a node and how the last look went; `problem` is empty where it gave a report, `node` is null until one
-    did for the first time.
+    did for the first time. Nothing is ever changed on the node unless it `fetches_images` ahead of demand.
     """
 
     id = serializers.IntegerField()
@@ -69,6 +76,7 @@ class RemoteHostSerializer(serializers.Serializer):
     key = serializers.CharField()
     fingerprint = serializers.CharField()
     node = serializers.IntegerField(allow_null=True)
+    fetches_images = serializers.BooleanField()
     tried_at = serializers.DateTimeField(allow_null=True)
     answered_at = serializers.DateTimeField(allow_null=True)
     failures = serializers.IntegerField()
@@ -123,7 +131,8 @@ class RemoteHostsView(APIView):
         with transaction.atomic():
             host = entries.add(signed_in(request), body)
             details = document(host)
-            seen = {name: details[name] for name in ("address", "port", "user", "key", "fingerprint")}
+            told = ("address", "port", "user", "key", "fingerprint", "fetches_images")
+            seen = {name: details[name] for name in told}
             audit.record(request, "remote-host-add", target=host, details=seen)
         return Response(RemoteHostSerializer(document(host)).data, status=201)
 
@@ -136,6 +145,20 @@ class RemoteHostView(APIView):
     @extend_schema(operation_id="remote_host", responses=RemoteHostSerializer)
     def get(self, request: Request, host_id: int) -> Response:
         return Response(RemoteHostSerializer(document(_found(host_id))).data)
+
+    @extend_schema(
+        operation_id="remote_host_change",
+        request=RemoteHostChangeSerializer,
+        responses=RemoteHostSerializer,
+    )
+    def patch(self, request: Request, host_id: int) -> Response:
+        host = _found(host_id)
+        fetches = read_body(request, RemoteHostChangeSerializer)["fetches_images"]
+        with transaction.atomic():
+            hosts.let_fetch(host, fetches_images=fetches)
+            details = {"address": host.address, "fetches_images": fetches}
+            audit.record(request, "remote-host-change", target=host, details=details)
+        return Response(RemoteHostSerializer(document(host)).data)
 
     @extend_schema(operation_id="remote_host_remove", request=None, responses={204: None})
     def delete(self, request: Request, host_id: int) -> Response:
@@ -207,9 +230,9 @@ class SshKeysView(APIView):
 
 def document(host: RemoteHost) -> dict[str, Any]:
     """One way to a node, in the language now active."""
-    shown = ("id", "address", "port", "user", "key", "tried_at", "answered_at", "failures", "problem")
+    shown = ("id", "address", "port", "user", "key", "fetches_images", "tried_at", "answered_at", "failures")
     return {
-        **{name: getattr(host, name) for name in shown},
+        **{name: getattr(host, name) for name in (*shown, "problem")},
         "fingerprint": keys.fingerprint(keys.parse_host_key(host.host_key)),
         "node": host.node_id,
         "problem_text": problem_text(host.problem),

@@ -26,6 +26,7 @@ from inventory.api.nodes import (
     node_operation_view,
 )
 from inventory.api.readings import DeviceReadingsView, GroupsReadingsView, NodeReadingsView, ReadingsView
+from inventory.api.registry_secrets import RegistrySecretsView
 from inventory.api.remote import (
     HostKeyScanView,
     RemoteHostKeyView,
@@ -45,6 +46,7 @@ urlpatterns = [
     path("nodes/<int:node_id>/readings", NodeReadingsView.as_view()),
     path("images", ImagesView.as_view()),
     path("images/pushes", ImagePushesView.as_view()),
+    path("images/secrets", RegistrySecretsView.as_view()),
     path("images/orders", ImageOrdersView.as_view()),
     path("images/<int:image_id>", ImageView.as_view()),
     path("images/<int:image_id>/nodes", ImageNodesView.as_view()),

@@ -12,7 +12,7 @@ from controlplane.base.problems import Problem, Text
 from controlplane.policy.active import active_policy
 from inventory.images import pushes
 from inventory.images.names import canonical, spellings
-from inventory.models import ImagePush, Node, NodeState, PushState, PushWhy
+from inventory.models import ImagePush, Node, NodeState, PushState, PushWhy, RemoteHost
 
 
 class ImageOrder(StrEnum):
@@ -25,6 +25,7 @@ class ImageOrder(StrEnum):
 TEXTS: dict[str, Text] = {
     "no-such-node": _("There is no such node."),
     "takes-no-images": _("This node fetches none: it is not ready, only observed, simulated or without an engine."),
+    "ssh-fetch-off": _("It has no agent, and nobody said that images may be fetched there over SSH."),
     "already-there": _("The image is there already."),
     "being-fetched": _("It is being fetched. Order again once that has ended."),
     "not-ours": _("Headrace did not fetch it here, so it stays."),
@@ -62,17 +63,23 @@ def _warm(name: str, nodes: Sequence[int], found: dict[int, Node]) -> list[Outco
         )
     going = ImagePush.objects.filter(node_id__in=nodes, image=name, stage=PushState.PRUNING)
     leaving = set(going.values_list("node_id", flat=True))
-    codes = {node: _why_not(found.get(node), name, leaving=node in leaving) for node in nodes}
+    closed = set(RemoteHost.objects.filter(fetches_images=False).values_list("node_id", flat=True))
+    codes = {
+        node: _why_not(found.get(node), name, leaving=node in leaving, closed=node in closed)
+        for node in nodes
+    }
     pushes.want([(node, name) for node in nodes if codes[node] is None], here={}, why=PushWhy.PERSON)
     return [_outcome(node, found, codes[node]) for node in nodes]
 
 
-def _why_not(node: Node | None, name: str, *, leaving: bool) -> str | None:
+def _why_not(node: Node | None, name: str, *, leaving: bool, closed: bool) -> str | None:
     if node is None:
         return "no-such-node"
     takes = node.state == NodeState.READY and not node.observe_only and not node.simulated
     if not takes or not node.facts.get("runs_containers"):
         return "takes-no-images"
+    if closed:
+        return "ssh-fetch-off"
     here = set(node.facts.get("images", ()))
     return "already-there" if here & set(spellings(name)) and not leaving else None
 

@@ -17,9 +17,14 @@ from controlplane.base import clock
 from controlplane.base.texts import without_control_characters
 from controlplane.policy.document import ImageWarming
 from inventory.images.names import canonical
+from inventory.images.secrets import used_for
+from inventory.images.sizes import sizes_of
 from inventory.models import ImagePush, PushState, PushWhy
 
 LEASE = timedelta(hours=1)
+RATE_TIME = timedelta(hours=1)
+# So much an image counts whose size no node told yet.
+UNKNOWN_MIB = 4096
 FIRST_BACKOFF = timedelta(minutes=2)
 MOST_FAILURES = 5
 _NOT_NOW = (PushState.WANTED, PushState.FAILED)
@@ -97,6 +102,25 @@ def give_up_unwanted(warming: ImageWarming) -> int:
     return ImagePush.objects.filter(_THERE, unwanted).update(stage=PushState.PRUNING)
 
 
+def nodes_with_work(nodes: Collection[int]) -> list[int]:
+    """Those of these nodes (ids) for which there may be orders."""
+    stages = (PushState.WANTED, PushState.RUNNING, PushState.PRUNING)
+    rows = ImagePush.objects.filter(node_id__in=nodes, stage__in=stages)
+    return sorted(set(rows.values_list("node_id", flat=True)))
+
+
+def fetched_before(node: int) -> frozenset[str]:
+    """Images that this node fetched by our wish."""
+    rows = ImagePush.objects.filter(node_id=node, ms__isnull=False)
+    return frozenset(rows.values_list("image", flat=True))
+
+
+def fetches_with(node: int, secret: str) -> bool:
+    """Whether this node was told to fetch an image with this registry's secret."""
+    running = ImagePush.objects.filter(node_id=node, stage=PushState.RUNNING).values_list("image", flat=True)
+    return secret in used_for(list(running)).values()
+
+
 def next_orders(node: int, warming: ImageWarming) -> tuple[list[str], list[str]]:
     """What this node is to fetch now (one image at most) and to remove."""
     own = ImagePush.objects.filter(node_id=node)
@@ -110,22 +134,37 @@ def next_orders(node: int, warming: ImageWarming) -> tuple[list[str], list[str]]
         # Who asks at the same time waits here, so that no more fetch together than may.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-        return _next_pull(node, warming.at_once), prune
+        return _next_pull(node, warming), prune
 
 
-def _next_pull(node: int, at_once: int) -> list[str]:
+def _next_pull(node: int, warming: ImageWarming) -> list[str]:
     now = clock.now()
     own = ImagePush.objects.filter(node_id=node)
     running = own.filter(stage=PushState.RUNNING).order_by("pk").first()
     if running is None:
         busy = ImagePush.objects.filter(stage=PushState.RUNNING, asked_at__gte=now - LEASE).count()
-        if busy >= at_once:
+        if busy >= warming.at_once:
             return []
         running = own.filter(stage=PushState.WANTED, due_at__lte=now).order_by("due_at", "pk").first()
+        if running is not None and not _within_rate(running.image, warming):
+            return []
     if running is None:
         return []
     ImagePush.objects.filter(pk=running.pk).update(stage=PushState.RUNNING, asked_at=now)
     return [running.image]
+
+
+def _within_rate(image: str, warming: ImageWarming) -> bool:
+    """Whether what all nodes were told to fetch within an hour, and this image, is no more than may be. The first of an
+    hour always goes: else the largest would never.
+    """
+    lately = ImagePush.objects.filter(asked_at__gte=clock.now() - RATE_TIME)
+    told = list(
+        lately.exclude(stage__in=(PushState.PRUNING, PushState.PRUNED)).values_list("image", flat=True)
+    )
+    sizes = sizes_of({*told, image})
+    mib = sum(sizes.get(one, UNKNOWN_MIB) for one in told)
+    return not told or mib + sizes.get(image, UNKNOWN_MIB) <= warming.mib_per_hour
 
 
 def take_results(node: int, results: Sequence[ImageResult]) -> None:
@@ -145,6 +184,9 @@ def _pulled(push: ImagePush | None, result: ImageResult) -> None:
         return
     now, ms = clock.now(), result.ms
     rows = ImagePush.objects.filter(pk=push.pk)
+    if not result.ours:
+        rows.delete()
+        return
     known_ms = ms if ms is not None and 0 <= ms <= LARGEST_MS else None
     if result.ok:
         rows.update(stage=PushState.DONE, ended_at=now, ms=known_ms, failures=0, problem="")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
 
 from controlplane.base import clock
 from inventory.models.node import Node
 
 
 class Image(models.Model):
-    """One image by its full name (inventory.images.names); `size_mib` is the largest that a node told."""
+    """One image by its full name (inventory.images.names); `size_mib` is the largest that a node told, `secret` names
+    the registry's secret that it was last asked for with.
+    """
 
     name = models.CharField(max_length=320, unique=True)
     size_mib = models.PositiveBigIntegerField(null=True)
+    secret = models.CharField(max_length=64, blank=True, default="", db_default="")
 
 
 class ImageStart(models.Model):
@@ -66,6 +68,4 @@ class ImagePush(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["node", "image"], name="image_push_once")]
-        indexes = [
-            models.Index(fields=["asked_at"], condition=Q(stage=PushState.RUNNING), name="image_push_running")
-        ]
+        indexes = [models.Index(fields=["asked_at"], name="image_push_asked")]

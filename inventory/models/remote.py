@@ -33,7 +33,8 @@ class RemoteHost(models.Model):
     key (type and base64) that a person confirmed; no other is accepted.
 
     Whoever looks sets `claim` and a `due_at` by which it is surely done: another look before that is refused, and what
-    a holder of an older claim brings is dropped. `memory` is what the reader of outputs wants to know the next time,
+    a holder of an older claim brings is dropped. Only where `fetches_images` does anything change on the node: images
+    are fetched there ahead of demand. `memory` is what the reader of outputs wants to know the next time,
     `paused` the tools (with times in a row and until when, in milliseconds) that hung and are left alone for a while.
     """
 
@@ -48,6 +49,7 @@ class RemoteHost(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
+    fetches_images = models.BooleanField(default=False, db_default=False)
     due_at = models.DateTimeField(default=clock.now, db_index=True)
     claim = models.CharField(max_length=32, blank=True)
     tried_at = models.DateTimeField(null=True)

@@ -91,6 +91,8 @@ _HYGON = (
     "--showuse --showmeminfo vram --showtemp --showpower --showmaxpower --showbus --showuniqueid "
     "--showproductname --json"
 )
+# Container engines, whose images are facts of the host.
+ENGINES = ("podman", "docker")
 TOOLS: tuple[Tool, ...] = (
     Tool("nvidia-smi", Vendor.NVIDIA, (Question("-q -x"), Question("-L"), Question("topo -m", rare=True))),
     Tool(
@@ -158,13 +160,14 @@ _SHORT = "| head -c 200 | head -n 1"
 _CPU = "/sys/devices/system/cpu"
 _NODE = "/sys/devices/system/node"
 _PCI = "/sys/bus/pci/devices"
+_ASKED_FOR = " ".join([*(tool.name for tool in TOOLS), *ENGINES])
 _LIVE_SCRIPT = "; ".join(
     (
         f'echo "#clock $(date +%s.%N {_SHORT})"',
         _print("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/random/boot_id"),
         _print("/proc/uptime", "/proc/loadavg", "/proc/meminfo"),
         _grep('"^cpu" /proc/stat'),
-        f'for tool in {" ".join(tool.name for tool in TOOLS)}; do {_THERE} && echo "{TOOL_MARK}$tool"; done',
+        f'for tool in {_ASKED_FOR}; do {_THERE} && echo "{TOOL_MARK}$tool"; done',
         WHOLE,
     )
 )
@@ -241,6 +244,13 @@ def _of_tool(tool: Tool) -> list[Command]:
     return found
 
 
+def _images_of(engine: str) -> Command:
+    """The images that the user of the look reaches; docker and podman print the same for the same question."""
+    wanted = "{{.Repository}}:{{.Tag}} {{.Digest}} {{.Size}}"
+    script = f'exec {engine} images --digests --no-trunc --format "{wanted}" 2>&1'
+    return Command(f"{engine} images", script, TOOL_LIMIT_S, MIB, tool=engine, rare=True)
+
+
 OF_TOOLS: tuple[Command, ...] = (
     *(command for tool in TOOLS for command in _of_tool(tool)),
     Command(
@@ -252,6 +262,7 @@ OF_TOOLS: tuple[Command, ...] = (
         tool="npu-smi",
         rare=True,
     ),
+    *map(_images_of, ENGINES),
     Command(KERNEL_LOG, _LOG_SCRIPT, limit_s=3, most_bytes=MIB, vendor=Vendor.NVIDIA, tool="nvidia-smi"),
 )
 
@@ -260,7 +271,8 @@ def tools_in(printed: bytes) -> frozenset[str]:
     """Those of our tools that a node says it has."""
     lines = {line.strip() for line in printed.decode("utf-8", "replace").split("\n")}
     here = {tool.name for tool in TOOLS if f"{TOOL_MARK}{tool.name}" in lines}
-    return frozenset(tool.name for tool in TOOLS if tool.name in here and here.isdisjoint(tool.instead))
+    tools = {tool.name for tool in TOOLS if tool.name in here and here.isdisjoint(tool.instead)}
+    return frozenset(tools.union(engine for engine in ENGINES if f"{TOOL_MARK}{engine}" in lines))
 
 
 def questions_for(tools: Collection[str], *, with_host: bool) -> Sequence[Command]:

@@ -41,6 +41,7 @@ def add(creator: User | None, values: Mapping[str, Any]) -> RemoteHost:
                 key=_known_key(values["key"]),
                 host_key=_host_key(values["host_key"]),
                 node_set=NodeSet.objects.get_or_create(name=node_set)[0] if node_set else None,
+                fetches_images=bool(values.get("fetches_images")),
                 created_by=creator,
             )
     except IntegrityError as error:

@@ -16,7 +16,7 @@ from controlplane.alerts.models import Severity
 from controlplane.alerts.service import clear_alert, raise_alert
 from controlplane.base import clock
 from inventory.cleaning import text
-from inventory.models import Node, RemoteHost, RemoteProblem
+from inventory.models import Node, NodeState, RemoteHost, RemoteProblem
 from inventory.remote.looking import NODE_LIMIT_S, Seen
 from inventory.remote.ssh import Way
 from inventory.revisions import node_shown
@@ -79,6 +79,34 @@ def settle_well(claimed: Claimed, node: Node, answer: RemoteAnswer, *, at: datet
     return bool(_ours(claimed).update(problem="", problem_detail="", failures=0, answered_at=at, **columns))
 
 
+def ways_for_images() -> dict[int, Way]:
+    """The ready nodes (id) that fetch images over SSH, and how they are reached; none whose last look failed."""
+    rows = RemoteHost.objects.filter(fetches_images=True, problem="", node__state=NodeState.READY)
+    return {host.node_id: way_of(host) for host in rows if host.node_id is not None}
+
+
+def nodes_with_images() -> set[int]:
+    """All nodes that may fetch images over SSH."""
+    rows = RemoteHost.objects.filter(fetches_images=True, node__isnull=False)
+    return {node for node in rows.values_list("node_id", flat=True) if node is not None}
+
+
+def read_anew(node: int) -> None:
+    """The host's facts changed: the next look reads them again."""
+    RemoteHost.objects.filter(node=node).update(host_read_at=None)
+
+
+def let_fetch(host: RemoteHost, *, fetches_images: bool) -> None:
+    """Whether images are fetched on this node ahead of demand."""
+    host.fetches_images = fetches_images
+    host.save(update_fields=["fetches_images"])
+
+
+def way_of(host: RemoteHost) -> Way:
+    """How a node is reached."""
+    return Way(host.address, host.port, host.user, host.key, host.host_key)
+
+
 def settle_badly(claimed: Claimed, problem: RemoteProblem, detail: str) -> bool:
     """The look gave no report. A changed host key is told at once: somebody may pretend to be this node."""
     with transaction.atomic():
@@ -124,7 +152,7 @@ def _claimed(host: RemoteHost, now: datetime) -> Claimed:
         host_id=host.pk,
         token=host.claim,
         at=now,
-        way=Way(host.address, host.port, host.user, host.key, host.host_key),
+        way=way_of(host),
         node_id=host.node_id,
         node_set_id=host.node_set_id,
         failures=host.failures,

@@ -17,6 +17,7 @@ from inventory.remote import keys
 
 CONNECT_LIMIT_S = 5.0
 HANDSHAKE_LIMIT_S = 6.0
+KEEP_ALIVE_S = 60
 # Before the node proved who it is it has little to say.
 MOST_HANDSHAKE_BYTES = 256 * 1024
 _CHUNK = 64 * 1024
@@ -105,8 +106,10 @@ class Connection:
         self._bounded = bounded
         self.peer = peer
 
-    def run(self, line: str, *, limit_s: float, most_bytes: int) -> Printed:
-        """What a command line prints. Raises Unreached where the connection is gone."""
+    def run(self, line: str, *, limit_s: float, most_bytes: int, told: bytes | None = None) -> Printed:
+        """What a command line prints that is `told` this on its standard input. Raises Unreached where the connection
+        is gone.
+        """
         deadline_s = clock.monotonic_s() + limit_s
         # What is read, what the window then still lets come, which has to be read, too, and the packets' own weight.
         self._bounded.allow(3 * most_bytes)
@@ -120,6 +123,10 @@ class Connection:
         with contextlib.closing(channel):
             try:
                 channel.exec_command(line)
+                if told is not None:
+                    channel.settimeout(limit_s)
+                    channel.sendall(told)
+                    channel.shutdown_write()
                 return self._read(channel, deadline_s=deadline_s, most_bytes=most_bytes)
             except TimeoutError:
                 return Printed(b"", f"no answer within {limit_s:g} s", hung=True)
@@ -183,6 +190,10 @@ def connected(way: Way, *, deadline_s: float) -> Iterator[Connection]:
             raise Unreached(problem, way.user) from error
         except (paramiko.SSHException, EOFError, OSError) as error:
             raise Unreached(bounded.ended or RemoteProblem.NOT_SSH, _words(error)) from error
+        transport = client.get_transport()
+        if transport is not None:
+            # A fetch says nothing for long, and what is in between forgets connections that say nothing.
+            transport.set_keepalive(KEEP_ALIVE_S)
         yield Connection(client, bounded, bounded.getpeername()[0])
 
 

@@ -78,6 +78,11 @@ JOB_REQUEST: dict[str, Any] = {
         "time_limit_s": {"type": "integer", "minimum": 1, "maximum": MOST_TIME_LIMIT_S, "nullable": True},
         "strict_single": {"type": "boolean"},
         "image": {"type": "string", "nullable": True, "description": "Runs in a container of this image."},
+        "image_secret": {
+            "type": "string",
+            "nullable": True,
+            "description": "Name of the secret of a private registry that the server has; see /images/secrets.",
+        },
         "shared_memory": _MEMORY,
         "mounts": {**_TEXTS, "description": "SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows."},
         "checkpoint": {

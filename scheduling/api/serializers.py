@@ -109,6 +109,7 @@ class JobSpecSerializer(serializers.Serializer):
     time_limit_s = serializers.IntegerField(allow_null=True)
     strict_single = serializers.BooleanField()
     image = serializers.CharField(allow_null=True)
+    image_secret = serializers.CharField(allow_null=True)
     shared_memory = serializers.IntegerField(allow_null=True)
     mounts = serializers.ListField(child=serializers.CharField())
     network = serializers.ChoiceField(choices=["bridge", "host", "none"], allow_null=True)

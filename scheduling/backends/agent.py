@@ -198,7 +198,14 @@ def assignment_of(
         checkpoint_asked=asked_number(placement),
         resume_from=resume_from,
         replica=_rank(placement),
+        image_secret=spec.image_secret,
     )
+
+
+def fetches_with(node_id: int, secret: str) -> bool:
+    """Whether the node was told to run a job that names this registry's secret."""
+    live = Placement.objects.filter(node_id=node_id, phase__in=LIVE_PHASES)
+    return live.filter(job__spec__image_secret=secret).exists()
 
 
 def _variables(job: Job) -> dict[str, str]:

@@ -20,6 +20,8 @@ from agent.protocol import (
     LogReply,
     Reply,
     Report,
+    SecretReply,
+    SecretRequest,
     TaskPhase,
     TaskState,
     Want,
@@ -71,6 +73,8 @@ class ControlPlane(ThreadingHTTPServer):
         self.logs: dict[tuple[int, int, int], bytes] = {}
         self.log_calls: list[tuple[int, int]] = []
         self.log_status: int | None = None
+        self.secrets: dict[str, dict[str, str]] = {}
+        self.secrets_asked: list[str] = []
         self.facts_seen = 0
         self.connections: set[socket.socket] = set()
         self._thread = threading.Thread(
@@ -159,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, protocol.encode(self.server.reply()))
 
     def do_POST(self) -> None:
-        """enrol, report, logs"""
+        """enrol, report, logs, secrets"""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         path = urlsplit(self.path).path
         if path == "/agent/v1/enrol":
@@ -168,6 +172,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         elif path == "/agent/v1/report":
             self._report(protocol.decode(body, Report))
+        elif path == "/agent/v1/images/secret":
+            self._secret(protocol.decode(body, SecretRequest).name)
         else:
             self._log(int(path.rsplit("/", 1)[1]), parse_qs(urlsplit(self.path).query), gzip.decompress(body))
 
@@ -192,6 +198,14 @@ class Handler(BaseHTTPRequestHandler):
         self.server.reports.append(report)
         self.server.facts_seen += report.facts is not None
         self._send(200, protocol.encode(self.server.reply()))
+
+    def _secret(self, name: str) -> None:
+        self.server.secrets_asked.append(name)
+        auths = self.server.secrets.get(name)
+        if auths is None:
+            self._send(403, json.dumps({"code": "secret-not-yours", "detail": "not yours"}).encode())
+        else:
+            self._send(200, protocol.encode(SecretReply(1, auths)))
 
     def _log(self, placement: int, query: dict[str, list[str]], data: bytes) -> None:
         if self.server.log_status:

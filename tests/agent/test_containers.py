@@ -1,5 +1,6 @@
 """Jobs in containers: the agent as a process, a real podman, an image made here."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from agent import protocol
 from agent.fact_files import number, read_facts
 from agent.protocol import Assignment, CheckpointWay, ExitReason, TaskPhase, Want
 from tests.agent.conftest import AgentProcess
@@ -141,6 +143,61 @@ def test_a_pull_is_a_phase_of_its_own_that_outlives_the_agent(
     sent = len(registry.sent)
     server.want(contained(2, *sh("cat /fact"), image=image))
     assert server.wait_task(2, TaskPhase.ENDED, PATIENCE_S).pull is None and len(registry.sent) == sent
+
+
+def holding(text: bytes, folder: Path) -> list[Path]:
+    """Files that hold a text."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return [path for path in files if text in path.read_bytes()]
+
+
+def told_to_processes(text: bytes) -> bool:
+    """Whether any process has a text among its arguments or variables."""
+    for process in Path("/proc").glob("[0-9]*"):
+        for name in ("cmdline", "environ"):
+            with contextlib.suppress(OSError):
+                if int(process.name) != os.getpid() and text in (process / name).read_bytes():
+                    return True
+    return False
+
+
+def test_a_private_registry_gets_its_secret_and_nobody_else_does(
+    server: ControlPlane, node: AgentProcess
+) -> None:
+    password = "wAlrus-44-tusk"
+    with serving(user="robot", password=password) as registry:
+        image = registry.put("team/model:1", programs(), one_file("weights", b"secret"))
+        server.secrets["team-a"] = {registry.host: registry.wants}
+        registry.open.clear()
+        server.want(contained(1, *sh("env; echo done"), image=image, image_secret="team-a"))
+        eventually(
+            lambda: (s := server.task(1, TaskPhase.PREPARING)) and s.pull and s.pull.layers,
+            within_s=PATIENCE_S,
+        )
+        (kept,) = holding(registry.wants.encode(), node.folder)
+        assert kept.stat().st_mode & 0o777 == 0o600 and kept.stat().st_uid == 0
+        assert kept.parent.stat().st_mode & 0o777 == 0o700
+        for text in (registry.wants.encode(), password.encode()):
+            assert not told_to_processes(text)
+        registry.open.set()
+        state = server.wait_task(1, TaskPhase.ENDED, PATIENCE_S)
+        assert (state.exit_code, state.message) == (0, "") and not kept.exists()
+        eventually(lambda: b"done\n" in server.log(1))
+        assert "REGISTRY" not in server.log(1).decode() and server.secrets_asked == ["team-a"]
+
+        sent = len(registry.sent)
+        server.want(contained(2, "true", image=image))
+        state = server.wait_task(2, TaskPhase.ENDED, PATIENCE_S)
+        assert state.reason is ExitReason.START_FAILED and "could not be fetched" in state.message
+        server.want(contained(3, *sh("exit 0"), image=image, image_secret="team-a"))
+        state = server.wait_task(3, TaskPhase.ENDED, PATIENCE_S)
+        assert (state.exit_code, state.pull) == (0, None) and len(registry.sent) == sent
+        server.want(contained(4, "true", image=image, image_secret="team-b"))
+        state = server.wait_task(4, TaskPhase.ENDED, PATIENCE_S)
+        assert state.reason is ExitReason.START_FAILED and state.message.startswith("image_secret: team-b")
+    for secret in (registry.wants, password):
+        assert holding(secret.encode(), node.folder) == [] and secret not in node.log()
+        assert all(secret.encode() not in protocol.encode(report) for report in server.reports)
 
 
 @pytest.mark.parametrize("command", [("/no/such/program",), ("cat", "/no/such/file")])

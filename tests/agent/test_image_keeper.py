@@ -24,7 +24,7 @@ class Engine:
     def has_image(self, image: str) -> bool:
         return image in self.here
 
-    def fetch_image(self, image: str) -> str:
+    def fetch_image(self, image: str, secret: str | None = None) -> str:
         if not self.problem:
             self.here.add(image)
         return self.problem
@@ -56,6 +56,19 @@ def test_what_is_asked_is_done_and_told_at_once(tmp_path: Path) -> None:
     (result,) = server.told[1].results
     assert (result.image, result.action, result.ok) == ("a:1", ImageAction.PULL, True)
     assert server.told[2].results == []
+
+
+def test_what_was_there_by_somebody_elses_wish_is_not_fetched_and_never_ours(tmp_path: Path) -> None:
+    server, engine = Server(ImageOrders(1, pull=["others:1"]), ImageOrders(1, prune=["others:1"])), Engine()
+    engine.problem = "it was asked for"
+    one = keeper(tmp_path, server, engine)
+    for _ in range(3):
+        one.round()
+    assert [(r.ok, r.ours) for r in server.told[1].results + server.told[2].results] == [
+        (True, False),
+        (False, True),
+    ]
+    assert engine.here == {"others:1"} and one.fetched() == set()
 
 
 def test_a_failure_is_told_with_its_reason(tmp_path: Path) -> None:
@@ -149,4 +162,6 @@ def test_podman_fetches_and_removes_an_image(short_path: Path) -> None:
     assert engine.remove_image(IMAGE) == "" == engine.remove_image(IMAGE)
     assert "headrace-test" not in run(engine_command(here), "images")
     assert engine.fetch_image("localhost:1/no/such:1") != ""
+    assert engine.fetch_image("localhost:1/no/such:1", "team-a").startswith("image_secret: team-a")
+    assert engine.has_image("localhost:1/no/such:1") is False
     assert "no name" in engine.fetch_image("--privileged")

@@ -84,6 +84,9 @@ class Machine:
             (folder / name).mkdir(parents=True)
         self.be("5ca1ab1e" * 4, boot="11111111-aaaa-4bbb-8ccc-000000000001")
         self.tool("grep", GREP.format(root=folder, grep=shutil.which("grep")))
+        # Not this machine's own, which have images or not.
+        for engine in ("podman", "docker"):
+            self.tool(engine, "")
         self.accept()
         self.host_key = self.new_host_key()
 

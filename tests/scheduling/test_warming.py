@@ -11,8 +11,9 @@ from agent.protocol import ImageAction, ImageReport, ImageResult, Pull, TaskPhas
 from controlplane.base import clock
 from controlplane.policy.active import active_policy
 from inventory.images import pushes
+from inventory.images.sizes import note_sizes
 from inventory.images.starts import history_of, note_start
-from inventory.models import ImagePush, ImageStart, Node, NodeState, PushState, PushWhy
+from inventory.models import ImagePush, ImageStart, Node, NodeState, PushState, PushWhy, RemoteHost
 from scheduling.models import Placement
 from scheduling.selectors import live
 from scheduling.selectors.images import summary
@@ -73,6 +74,23 @@ def test_common_images_are_wanted_on_nodes_like_those_they_ran_on_and_rare_ones_
     assert wanted() == {(left.pk, A), (other.pk, A)}
 
 
+def test_nodes_without_an_agent_fetch_common_images_where_a_person_said_so(user):
+    ran, asked, left = (make.make_node(node_set="l") for _ in range(3))
+    for number, node in enumerate((asked, left)):
+        RemoteHost.objects.create(
+            address=f"10.0.0.{number}",
+            user="u",
+            key="k",
+            host_key="x",
+            node=node,
+            fetches_images=node == asked,
+        )
+    for _ in range(3):
+        note_start(ran.pk, A, pull_ms=900)
+    refresh_wanted()
+    assert wanted() == {(ran.pk, A), (asked.pk, A)}
+
+
 def test_simulated_nodes_and_those_without_an_engine_fetch_nothing(user):
     node = make.make_node(simulated=True)
     bare = make.make_node(facts=make.facts(cores=8) | {"runs_containers": False})
@@ -93,6 +111,28 @@ def test_a_node_fetches_one_image_at_a_time_and_no_more_nodes_than_may_fetch_at_
     assert [pushes.next_orders(node.pk, two)[0] for node in (nodes[2], nodes[0])] == [[A], []]
     done = ImagePush.objects.get(node=nodes[0], image=A)
     assert (done.stage, done.ms) == (PushState.DONE, 1200)
+
+
+def test_no_more_is_fetched_in_an_hour_than_the_lines_may_carry(time_machine):
+    time_machine.move_to("2026-03-01T00:00:00Z", tick=False)
+    nodes = [make.make_node() for _ in range(4)]
+    note_sizes([{"name": A, "size_mib": 6000}])
+    pushes.want([(node.pk, A) for node in nodes], here={})
+    pushes.want([(nodes[3].pk, B)], here={})
+    slow = warming(at_once=9, mib_per_hour=10_000)
+    assert [pushes.next_orders(node.pk, slow)[0] for node in nodes[:2]] == [[A], []]
+    assert pushes.next_orders(nodes[0].pk, slow)[0] == [A], "who is told again fetches nothing more"
+    answer(nodes[0], A, ok=False)
+    assert pushes.next_orders(nodes[1].pk, slow)[0] == [], "what failed was on the line, too"
+    time_machine.shift(timedelta(hours=1, seconds=1))
+    assert pushes.next_orders(nodes[1].pk, warming(at_once=9, mib_per_hour=1))[0] == [A], "the first always"
+    assert pushes.next_orders(nodes[3].pk, slow)[0] == []
+    time_machine.shift(timedelta(hours=1, seconds=1))
+    ImagePush.objects.filter(image=A).delete()
+    pushes.want([(nodes[2].pk, B)], here={})
+    assert pushes.next_orders(nodes[3].pk, slow)[0] == pushes.next_orders(nodes[2].pk, slow)[0] == [B]
+    pushes.want([(nodes[1].pk, B)], here={})
+    assert pushes.next_orders(nodes[1].pk, slow)[0] == [], "what is of unknown size counts as 4 GiB"
 
 
 def test_a_node_that_never_answers_keeps_nobody_waiting_for_long(time_machine):

@@ -38,6 +38,11 @@ export function confirmHostKey(id: number, hostKey: string): Promise<RemoteHost>
   return body(api.PUT("/api/v1/remote-hosts/{host_id}/host-key", { params: { path: { host_id: id } }, body: { host_key: hostKey } }));
 }
 
+/** Whether images are fetched there ahead of demand, the one thing that changes something on the node. */
+export function letFetchImages(id: number, fetches: boolean): Promise<RemoteHost> {
+  return body(api.PATCH("/api/v1/remote-hosts/{host_id}", { params: { path: { host_id: id } }, body: { fetches_images: fetches } }));
+}
+
 export async function removeRemoteHost(id: number): Promise<void> {
   await api.DELETE("/api/v1/remote-hosts/{host_id}", { params: { path: { host_id: id } } });
 }

@@ -482,6 +482,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/images/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The secrets that the caller's teams may name in jobs. They are made by `manage.py registry_secret`. */
+        get: operations["registry_secrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/images/summary": {
         parameters: {
             query?: never;
@@ -1374,7 +1391,8 @@ export interface paths {
         delete: operations["remote_host_remove"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** @description One way to a node. */
+        patch: operations["remote_host_change"];
         trace?: never;
     };
     "/api/v1/remote-hosts/{host_id}/host-key": {
@@ -2495,12 +2513,16 @@ export interface components {
         };
         /** @enum {string} */
         ImageOrderActionEnum: "warm" | "prune";
-        /** @description `warm`: have the image on these nodes. `prune`: have it gone from those of them that fetched it ahead. */
+        /**
+         * @description `warm`: have the image on these nodes, fetched with the `secret` named. `prune`: have it gone from those of
+         *     them that fetched it ahead.
+         */
         ImageOrderRequest: {
             /** @default  */
             reason: string;
             action: components["schemas"]["ImageOrderActionEnum"];
             image: string;
+            secret?: string | null;
             nodes: number[];
         };
         /** @description One outcome per node. */
@@ -2724,6 +2746,7 @@ export interface components {
             time_limit_s: number | null;
             strict_single: boolean;
             image: string | null;
+            image_secret: string | null;
             shared_memory: number | null;
             mounts: string[];
             network: (components["schemas"]["NetworkEnum"] | components["schemas"]["NullEnum"]) | null;
@@ -3240,6 +3263,7 @@ export interface components {
         PatchedMeEditRequest: {
             language?: (components["schemas"]["LanguageEnum"] | components["schemas"]["NullEnum"]) | null;
         };
+<<<<<<< HEAD
         /**
          * @description What becomes of the queue: what is left out stays. `quota_percent` null is no cap, `model_caps` are all caps on
          *     single models. `reason` stands in the new version of the policy; a dry run needs none.
@@ -3252,6 +3276,11 @@ export interface components {
             };
             borrow?: boolean;
             reason?: string;
+=======
+        /** @description What may be changed of a way to a node. */
+        PatchedRemoteHostChangeRequest: {
+            fetches_images?: boolean;
+>>>>>>> ffedfca4 (inventory, agent, queues, client, console: Fetch images over SSH where a person lets it, and from private registries with a secret of the server.)
         };
         /** @description What may change of a team. */
         PatchedTeamEditRequest: {
@@ -3535,8 +3564,22 @@ export interface components {
             since: string | null;
         };
         /**
+         * @description One secret: the registries it is for and the teams whose jobs may name it (none: all). A `problem` says why it
+         *     cannot be used.
+         */
+        RegistrySecret: {
+            name: string;
+            registries: string[];
+            teams: string[];
+            problem: string;
+        };
+        /** @description All by name. */
+        RegistrySecrets: {
+            results: components["schemas"]["RegistrySecret"][];
+        };
+        /**
          * @description A way to a node and how the last look went; `problem` is empty where it gave a report, `node` is null until one
-         *     did for the first time.
+         *     did for the first time. Nothing is ever changed on the node unless it `fetches_images` ahead of demand.
          */
         RemoteHost: {
             id: number;
@@ -3546,6 +3589,7 @@ export interface components {
             key: string;
             fingerprint: string;
             node: number | null;
+            fetches_images: boolean;
             /** Format: date-time */
             tried_at: string | null;
             /** Format: date-time */
@@ -3567,6 +3611,7 @@ export interface components {
             key: string;
             host_key: string;
             node_set?: string | null;
+            fetches_images?: boolean;
         };
         RemoteHostPage: {
             /** Format: uri */
@@ -5248,6 +5293,43 @@ export interface operations {
             };
         };
     };
+    registry_secrets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistrySecrets"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     images_summary: {
         parameters: {
             query?: {
@@ -6265,6 +6347,8 @@ export interface operations {
                     strict_single?: boolean;
                     /** @description Runs in a container of this image. */
                     image?: string | null;
+                    /** @description Name of the secret of a private registry that the server has; see /images/secrets. */
+                    image_secret?: string | null;
                     /** @description MiB as a number, or a text with a unit: "8Gi", "8000Mi", "8000 MB". */
                     shared_memory?: (number | string) | null;
                     /** @description SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows. */
@@ -7878,6 +7962,49 @@ export interface operations {
             };
         };
     };
+    remote_host_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedRemoteHostChangeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteHost"];
+                };
+            };
+            /** @description Problem */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Problem */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     remote_host_confirm: {
         parameters: {
             query?: never;
@@ -9179,6 +9306,8 @@ export interface operations {
                             strict_single?: boolean;
                             /** @description Runs in a container of this image. */
                             image?: string | null;
+                            /** @description Name of the secret of a private registry that the server has; see /images/secrets. */
+                            image_secret?: string | null;
                             /** @description MiB as a number, or a text with a unit: "8Gi", "8000Mi", "8000 MB". */
                             shared_memory?: (number | string) | null;
                             /** @description SOURCE:TARGET or SOURCE:TARGET:ro, as far as the node allows. */

@@ -34,6 +34,7 @@ class Command(BaseCommand):
         add.add_argument("--user", required=True)
         add.add_argument("--key", required=True, help="name of one of the server's keys")
         add.add_argument("--node-set")
+        add.add_argument("--fetches-images", action="store_true", help="fetch images there ahead of demand")
         add.add_argument("--fingerprint", help="the one that was compared on the node: asks no question")
         parts.add_parser("list", help="all of them, and how the last look went")
         parts.add_parser("remove", help="look there no more").add_argument("id", type=int)

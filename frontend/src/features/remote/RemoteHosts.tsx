@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 import { keys } from "@/api/keys";
 import { asProblem, type Problem } from "@/api/problem";
 import { rows } from "@/api/queries";
-import { confirmHostKey, remoteHostsQuery, removeRemoteHost, scanHostKey } from "@/api/remote";
+import { confirmHostKey, letFetchImages, remoteHostsQuery, removeRemoteHost, scanHostKey } from "@/api/remote";
 import type { HostKey, RemoteHost } from "@/api/types";
 import { useNow } from "@/lib/useNow";
 import { ApiCall } from "@/ui/ApiCall";
@@ -25,13 +25,14 @@ export function RemoteHosts() {
   const query = useInfiniteQuery({ ...remoteHostsQuery, refetchInterval: LOOKS_MS });
   const queries = useQueryClient();
   const [removing, setRemoving] = useState<RemoteHost | null>(null);
+  const [fetching, setFetching] = useState<RemoteHost | null>(null);
   const [checking, setChecking] = useState<RemoteHost | null>(null);
   const changed = () => queries.invalidateQueries({ queryKey: keys.remoteHosts });
   if (query.data && rows(query.data).length === 0) return null;
   return (
     <Panel title={t("remote.title")} meta={<ApiCall small call={{ method: "GET", path: "/api/v1/remote-hosts", cli: "headrace node watched" }} />}>
       <Answer query={query} loading={t("remote.reading")}>
-        {(data) => <HostTable hosts={rows(data)} onCheck={setChecking} onRemove={setRemoving} />}
+        {(data) => <HostTable hosts={rows(data)} onCheck={setChecking} onFetch={setFetching} onRemove={setRemoving} />}
       </Answer>
       {query.hasNextPage ? <button type="button" className="btn" style={{ marginTop: 12 }} onClick={() => void query.fetchNextPage()}>{t("ui.more")}</button> : null}
       {removing ? (
@@ -39,26 +40,28 @@ export function RemoteHosts() {
           {t("remote.removeWhat")}
         </Confirm>
       ) : null}
+      {fetching ? <FetchImages host={fetching} onDone={() => changed()} onClose={() => setFetching(null)} /> : null}
       {checking ? <NewHostKey host={checking} onDone={() => void changed()} onClose={() => setChecking(null)} /> : null}
     </Panel>
   );
 }
 
-interface TableProps { hosts: readonly RemoteHost[]; onCheck: (host: RemoteHost) => void; onRemove: (host: RemoteHost) => void }
+interface TableProps { hosts: readonly RemoteHost[]; onCheck: (host: RemoteHost) => void; onFetch: (host: RemoteHost) => void; onRemove: (host: RemoteHost) => void }
 
-function HostTable({ hosts, onCheck, onRemove }: TableProps) {
+function HostTable({ hosts, onCheck, onFetch, onRemove }: TableProps) {
   const { t } = useTranslation();
   const now = useNow();
   return (
     <div className="scroll">
       <table style={{ minWidth: 760 }}>
-        <thead><tr><th>{t("remote.way")}</th><th>{t("remote.node")}</th><th>{t("remote.look")}</th><th>{t("remote.fingerprint")}</th><th /></tr></thead>
+        <thead><tr><th>{t("remote.way")}</th><th>{t("remote.node")}</th><th>{t("remote.look")}</th><th>{t("remote.images")}</th><th>{t("remote.fingerprint")}</th><th /></tr></thead>
         <tbody>
           {hosts.map((host) => (
             <tr key={host.id}>
               <td className="mono nw">{host.user}@{host.address}:{host.port}</td>
               <td className="nw">{host.node ? <Link to="/nodes/$id" params={{ id: host.node }}>{t("remote.open", { id: String(host.node) })}</Link> : <span className="dim">{t("remote.notSeen")}</span>}</td>
               <td><LastLook host={host} now={now} /></td>
+              <td className="nw"><button type="button" className="btn sml" onClick={() => onFetch(host)}>{t(host.fetches_images ? "remote.fetched" : "remote.notFetched")}</button></td>
               <td className="mono xs" title={host.key}>{host.fingerprint}</td>
               <td className="r nw">
                 {host.problem === "host-key-changed" ? <><button type="button" className="btn sml" onClick={() => onCheck(host)}>{t("remote.confirm")}</button> </> : null}
@@ -69,6 +72,16 @@ function HostTable({ hosts, onCheck, onRemove }: TableProps) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+function FetchImages({ host, onDone, onClose }: { host: RemoteHost; onDone: () => Promise<void>; onClose: () => void }) {
+  const { t } = useTranslation();
+  const way = host.fetches_images ? "Off" : "On";
+  return (
+    <Confirm title={t(`remote.fetch${way}Title`, { address: host.address })} action={t(`remote.fetch${way}Do`)} call={`PATCH /api/v1/remote-hosts/${host.id}`} onConfirm={() => letFetchImages(host.id, !host.fetches_images).then(onDone)} onClose={onClose}>
+      {t(`remote.fetch${way}What`)}
+    </Confirm>
   );
 }
 

@@ -12,7 +12,7 @@ import { said } from "./WatchDialog";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const HOST: RemoteHost = {
-  id: 4, address: "10.0.0.4", port: 22, user: "watch", key: "fleet", fingerprint: "SHA256:x", node: 9,
+  id: 4, address: "10.0.0.4", port: 22, user: "watch", key: "fleet", fingerprint: "SHA256:x", node: 9, fetches_images: false,
   tried_at: "2026-03-01T11:59:56Z", answered_at: "2026-03-01T11:59:56Z", failures: 0, problem: "", problem_text: "", problem_detail: "",
 };
 
