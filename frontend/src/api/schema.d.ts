@@ -3263,7 +3263,6 @@ export interface components {
         PatchedMeEditRequest: {
             language?: (components["schemas"]["LanguageEnum"] | components["schemas"]["NullEnum"]) | null;
         };
-<<<<<<< HEAD
         /**
          * @description What becomes of the queue: what is left out stays. `quota_percent` null is no cap, `model_caps` are all caps on
          *     single models. `reason` stands in the new version of the policy; a dry run needs none.
@@ -3276,11 +3275,10 @@ export interface components {
             };
             borrow?: boolean;
             reason?: string;
-=======
+        };
         /** @description What may be changed of a way to a node. */
         PatchedRemoteHostChangeRequest: {
             fetches_images?: boolean;
->>>>>>> ffedfca4 (inventory, agent, queues, client, console: Fetch images over SSH where a person lets it, and from private registries with a secret of the server.)
         };
         /** @description What may change of a team. */
         PatchedTeamEditRequest: {
