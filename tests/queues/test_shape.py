@@ -35,6 +35,7 @@ IRRELEVANT = {
     "on_late": LateAction.TELL,
     "deferrable": True,
     "latest_start": "2026-12-30T00:00:00+00:00",
+    "image_secret": "vision",
     "queue": "offline",  # by its id, see below
     "team": "vision",  # by its id, see below
 }
