@@ -3,7 +3,7 @@ import type { JobRequest, WhatIfRequest } from "../src/api/types.ts";
 import { ALERT_RULES, ALERTS, NODES, OVERVIEW, QUEUES, SILENCES } from "./cluster.ts";
 import { groupsOf } from "../src/features/health/groups.ts";
 import { deviceAnswer, eventsAnswer, FITS, mapAnswer, nodeAnswer, readingsAnswer } from "./inventory.ts";
-import { ARRAYS, TEAM_QUOTAS, VALLEY } from "./shares.ts";
+import { ARRAYS, CALENDAR, FORECAST, MEMBER_USES, TEAM_QUOTAS, TEAM_USE, VALLEY } from "./shares.ts";
 import { RECORDINGS, STATUS, whatIf } from "./watch.ts";
 import { events, JOBS, PLACED, WAITING } from "./jobs.ts";
 
@@ -104,6 +104,8 @@ const FIXED: Record<string, unknown> = {
   "remote-hosts": page(WATCHED), "ssh-keys": { results: [{ name: "fleet", public_key: "ssh-ed25519 AAAAmock" }] },
   users: page([account(1, "lin.yue", "admin"), account(2, "zhao.qi", "member")]),
   teams: page(["nlp", "vision"].map((slug, i) => ({ id: i, slug, name: slug, created_at: OVERVIEW.at, members: 2 - 2 * i }))),
+  "teams/nlp": { id: 0, slug: "nlp", name: "nlp", created_at: OVERVIEW.at, members: 2 }, "teams/nlp/use": TEAM_USE, "teams/nlp/use/members": page(MEMBER_USES),
+  calendar: CALENDAR, forecast: FORECAST, "job-templates": page([]),
   "teams/nlp/members": page([{ username: "lin.yue", role: "lead" }, { username: "zhao.qi", role: "member" }]),
   "teams/vision/members": page([]),
 };

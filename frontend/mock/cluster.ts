@@ -9,7 +9,7 @@ const wait = (p50: number, p95: number, p99: number) => ({ count: 214, mean: p50
 
 function queue(id: number, name: string, facts: Partial<Queue>): Queue {
   return {
-    id, name, priority: 100, quota_percent: 30, quota_enforced: false, preemptable: false, borrow: false, closed: false, paused: false, pending: 2, starting: 0, running: 612,
+    id, name, priority: 100, quota_percent: 30, model_caps: {}, borrowed_device_milli: 0, borrowed_core_milli: 0, preemptable: false, borrow: false, closed: false, paused: false, pending: 2, starting: 0, running: 612,
     booked_device_milli: 835_000, booked_core_milli: 12_000, capacity_device_milli: 5_881_000, capacity_core_milli: 115_000,
     cap_device_milli: 1_764_300, cap_core_milli: 34_500, wait_s: wait(3, 38, 130), ...facts,
   };
@@ -18,7 +18,7 @@ function queue(id: number, name: string, facts: Partial<Queue>): Queue {
 export const QUEUES: Queue[] = [
   queue(1, "inference", {}),
   queue(2, "training", { priority: 70, quota_percent: 50, pending: 37, running: 228, booked_device_milli: 2_682_000, cap_device_milli: 2_940_500, wait_s: wait(360, 2460, 7500) }),
-  queue(3, "offline", { priority: 30, quota_percent: 20, preemptable: true, borrow: true, pending: 212, running: 1406, booked_device_milli: 1_382_000, cap_device_milli: 1_176_200, wait_s: wait(1320, 11400, 24000) }),
+  queue(3, "offline", { priority: 30, quota_percent: 20, preemptable: true, borrow: true, pending: 212, running: 1406, booked_device_milli: 1_382_000, borrowed_device_milli: 205_800, cap_device_milli: 1_176_200, wait_s: wait(1320, 11400, 24000) }),
 ].map((one) => (CPU_ONLY ? { ...one, capacity_device_milli: 0, booked_device_milli: 0, cap_device_milli: 0, capacity_core_milli: 8000, booked_core_milli: one.id * 700, cap_core_milli: one.id === 3 ? 1600 : 4000 } : one));
 
 export const OVERVIEW: Overview = {

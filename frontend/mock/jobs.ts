@@ -24,7 +24,7 @@ function candidate(node: number, name: string, values: readonly number[]) {
 
 function job(id: number, status: JobStatus, change: Partial<Job> = {}): Job {
   return {
-    id, status, name: `job-${id}`, intent: "run", queue: "training", team: "nlp", owner: "zhao.qi", priority: 0, attempt: 1,
+    id, status, name: `job-${id}`, intent: "run", queue: "training", team: "nlp", owner: "zhao.qi", template: null, priority: 0, attempt: 1,
     submitted_at: ago(8040), started_at: null, finished_at: null, waits_ms: { held: 0, pending: 7_440_000, image_pull: 0, start: 0 },
     exit_code: null, exit_signal: null, exit_class: null, exit_message: null,
     spec: {

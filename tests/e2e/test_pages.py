@@ -14,6 +14,8 @@ PAGES = [
     "/jobs",
     "/jobs/new",
     "/queues",
+    "/teams",
+    "/calendar",
     "/nodes",
     "/images",
     "/policy",
@@ -26,7 +28,7 @@ PAGES = [
 ]
 # What a missing translation looks like: the key itself.
 KEY = re.compile(
-    r"\b(?:accounts|app|devices|health|inventory|job|jobs|map|nodes|overview|policy|queues|settings|signin|status|submit|ui|whatif|why)\.[a-z]\w+"
+    r"\b(?:accounts|app|calendar|devices|health|inventory|job|jobs|map|nodes|overview|policy|queues|quotas|settings|signin|status|submit|teams|ui|whatif|why)\.[a-z]\w+"
 )
 WIDTHS = {"wide": 1440, "narrow": 390}
 

@@ -60,6 +60,8 @@ def test_a_lead_divides_the_teams_quota_and_is_refused_another_teams(
     dialog.get_by_role("button", name="Set it").click()
     expect(dialog.get_by_role("alert")).to_contain_text("more than the team's quota")
     dialog.get_by_role("button", name=re.compile("Leave it|Change nothing", re.IGNORECASE)).click()
+    expect(page.get_by_role("button", name="Caps of training")).to_have_count(0)
+    expect(page.get_by_role("button", name="New quota")).to_have_count(0)
     mine = console.call("GET", f"team-quotas/{quotas['optics']}")
     assert mine["shares"] == [{"username": "lea", "share_milli": 1500}]
     token = next(c["value"] for c in page.context.cookies() if c["name"] == "headrace_csrf")
@@ -69,3 +71,12 @@ def test_a_lead_divides_the_teams_quota_and_is_refused_another_teams(
         headers={"X-CSRFToken": token},
     )
     assert refused.status == 404
+    # The only team: its page opens at once, with the member, the share and the quota.
+    console.go("/teams")
+    page.wait_for_url("**/teams/optics")
+    row = page.get_by_role("row", name="lea lead")
+    expect(row).to_contain_text("training all models: 1.5")
+    expect(page.get_by_role("img", name=re.compile("hours per day"))).to_be_visible()
+    expect(page.get_by_text("Nothing of the team runs or waits.")).to_be_visible()
+    for path in ("teams/acoustics/use", "teams/acoustics/use/members"):
+        assert page.context.request.get(f"/api/v1/{path}").status == 404

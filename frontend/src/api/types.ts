@@ -22,8 +22,7 @@ export type Team = Schemas["Team"];
 export type Member = Schemas["Member"];
 
 export type WaitStats = Schemas["WaitStats"];
-/** `quota_enforced` is absent while the server only records quotas. */
-export type Queue = Schemas["Queue"] & { quota_enforced?: boolean };
+export type Queue = Schemas["Queue"];
 export type Overview = Schemas["Overview"];
 export type Alert = Schemas["Alert"];
 export type AlertGroup = Schemas["AlertGroup"];
@@ -76,7 +75,7 @@ export type LogMatches = Schemas["LogMatches"];
 
 /** A request as people send it: what is left out is left to the queue, memory may carry a unit. */
 export type JobRequest = Partial<Omit<Schemas["JobSpec"], "queue" | "command" | "resources">> &
-  Pick<Schemas["JobSpec"], "queue" | "command"> & { resources?: ResourceRequest };
+  Pick<Schemas["JobSpec"], "queue" | "command"> & { resources?: ResourceRequest; template?: string | null };
 export type ResourceRequest = Partial<Omit<Schemas["Resources"], "device_memory" | "memory">> & {
   device_memory?: number | string | null;
   memory?: number | string | null;

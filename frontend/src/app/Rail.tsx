@@ -15,6 +15,8 @@ const PLACES: readonly Place[] = [
   { to: "/map", name: "map" },
   { to: "/jobs", name: "jobs" },
   { to: "/queues", name: "queues" },
+  { to: "/teams", name: "teams", more: true },
+  { to: "/calendar", name: "calendar", more: true },
   { to: "/nodes", name: "nodes" },
   { to: "/images", name: "images", more: true },
   { to: "/policy", name: "policy", more: true },

@@ -2,7 +2,7 @@ export default {
   main: "Main",
   skip: "Skip to the page",
   nav: {
-    overview: "Overview", map: "Map", jobs: "Jobs", queues: "Queues", nodes: "Nodes", images: "Images", policy: "Policy", whatif: "What if", health: "Health",
+    overview: "Overview", map: "Map", jobs: "Jobs", queues: "Queues", teams: "Teams", calendar: "Calendar", nodes: "Nodes", images: "Images", policy: "Policy", whatif: "What if", health: "Health",
     accounts: "Accounts", status: "Status",
   },
   gauge: "{{of}}, now: booked {{booked}}, measured {{measured}}",

@@ -2,7 +2,7 @@ export default {
   main: "主导航",
   skip: "跳到正文",
   nav: {
-    overview: "总览", map: "资源图", jobs: "作业", queues: "队列", nodes: "节点", images: "镜像", policy: "策略", whatif: "假设分析", health: "健康",
+    overview: "总览", map: "资源图", jobs: "作业", queues: "队列", teams: "团队", calendar: "日历", nodes: "节点", images: "镜像", policy: "策略", whatif: "假设分析", health: "健康",
     accounts: "账户", status: "状态",
   },
   gauge: "{{of}}，当前：预订 {{booked}}，实测 {{measured}}",

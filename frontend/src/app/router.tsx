@@ -53,14 +53,18 @@ const jobs = createRoute({ getParentRoute: parent, path: "/jobs", validateSearch
 const submit = createRoute({
   getParentRoute: parent,
   path: "/jobs/new",
-  validateSearch: (search: Record<string, unknown>): { clone?: number; change?: string } => ({
+  validateSearch: (search: Record<string, unknown>): { clone?: number; change?: string; template?: number } => ({
     ...(search.clone ? { clone: Number(search.clone) } : {}),
     ...(typeof search.change === "string" ? { change: search.change } : {}),
+    ...(search.template ? { template: Number(search.template) } : {}),
   }),
   component: lazyRouteComponent(() => import("@/features/submit/SubmitPage"), "SubmitPage"),
 });
 const job = createRoute({ getParentRoute: parent, path: "/jobs/$id", params: byId, component: lazyRouteComponent(() => import("@/features/job/JobPage"), "JobPage") });
 const queues = createRoute({ getParentRoute: parent, path: "/queues", component: lazyRouteComponent(() => import("@/features/queues/QueuesPage"), "QueuesPage") });
+const teams = createRoute({ getParentRoute: parent, path: "/teams", component: lazyRouteComponent(() => import("@/features/teams/TeamsPage"), "TeamsPage") });
+const team = createRoute({ getParentRoute: parent, path: "/teams/$slug", component: lazyRouteComponent(() => import("@/features/teams/TeamPage"), "TeamPage") });
+const calendar = createRoute({ getParentRoute: parent, path: "/calendar", component: lazyRouteComponent(() => import("@/features/calendar/CalendarPage"), "CalendarPage") });
 const nodes = createRoute({ getParentRoute: parent, path: "/nodes", validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/inventory/NodesPage"), "NodesPage") });
 const node = createRoute({ getParentRoute: parent, path: "/nodes/$id", params: byId, validateSearch: textSearch, component: lazyRouteComponent(() => import("@/features/nodes/NodePage"), "NodePage") });
 const images = createRoute({ getParentRoute: parent, path: "/images", validateSearch: readImageSearch, component: lazyRouteComponent(() => import("@/features/images/ImagesPage"), "ImagesPage") });
@@ -75,7 +79,7 @@ const settings = createRoute({ getParentRoute: parent, path: "/settings", compon
 
 const tree = root.addChildren([
   signIn,
-  inside.addChildren([overview, map, jobs, submit, job, queues, nodes, node, images, image, policy, whatIf, health, accounts, tokens, status, settings]),
+  inside.addChildren([overview, map, jobs, submit, job, queues, teams, team, calendar, nodes, node, images, image, policy, whatIf, health, accounts, tokens, status, settings]),
 ]);
 
 export const router = createRouter({ routeTree: tree, context: { queries }, defaultErrorComponent: PageError, defaultPreload: "intent", scrollRestoration: true });

@@ -1,5 +1,6 @@
 // Teams with their members; leads and administrators change members here.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { removeMember, setMember } from "@/api/actions";
@@ -21,7 +22,7 @@ export function Teams({ teams }: { teams: readonly Team[] }) {
         {teams.map((team) => [
           <tr key={team.slug}>
             <td><button type="button" className="icb" style={{ padding: 0 }} aria-expanded={open === team.slug} onClick={() => setOpen(open === team.slug ? null : team.slug)}><b>{team.name}</b>{team.slug === team.name ? null : <> <span className="dim">{team.slug}</span></>}</button></td>
-            <td className="r">{count(team.members)}</td>
+            <td className="r"><Link to="/teams/$slug" params={{ slug: team.slug }} aria-label={t("accounts.teamPage", { team: team.name })}>{count(team.members)}</Link></td>
           </tr>,
           open === team.slug ? <tr key={`${team.slug}-members`}><td colSpan={2} style={{ paddingLeft: 16 }}><Members slug={team.slug} /></td></tr> : null,
         ])}
@@ -30,7 +31,7 @@ export function Teams({ teams }: { teams: readonly Team[] }) {
   );
 }
 
-function Members({ slug }: { slug: string }) {
+export function Members({ slug }: { slug: string }) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const query = useQuery(membersQuery(slug));

@@ -15,6 +15,7 @@ export default {
   accessOf: "Access of {{user}}",
   adminsOnly: "Administrators see the users.",
   noTeams: "No teams yet.",
+  teamPage: "Page of team {{team}}",
   newUser: "New user",
   newTeam: "New team",
   create: "Create",

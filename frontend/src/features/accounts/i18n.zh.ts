@@ -15,6 +15,7 @@ export default {
   accessOf: "{{user}} 的访问",
   adminsOnly: "仅管理员可查看用户。",
   noTeams: "尚无团队。",
+  teamPage: "团队 {{team}} 的页面",
   newUser: "新建用户",
   newTeam: "新建团队",
   create: "创建",

@@ -16,6 +16,7 @@ import { Confirm } from "@/ui/Dialog";
 import { JobTag } from "@/ui/JobTag";
 import { Answer, Empty, Loading } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
+import { ForecastPanel } from "@/features/calendar/ForecastPanel";
 import { JobActs } from "@/features/acting/JobActs";
 import { asksLine } from "./Asks";
 import { isFinal, isWaiting, span } from "./facts";
@@ -131,6 +132,7 @@ function WaitingBody({ job }: { job: Job }) {
       <Answer query={query} loading={t("job.readingWhy")}>
         {(explain) => <Waiting explain={explain.sentence ? explain : { ...explain, sentence: job.reason }} aside={aside} title={t("job.whyItWaits")} onTake={take} />}
       </Answer>
+      {job.spec.deferrable ? <div className="gap-top"><ForecastPanel models={job.spec.resources.device_models} /></div> : null}
       {job.attempt > 1 ? <div className="gap-top"><LogPanel job={job} /></div> : null}
       <div className="gap-top"><CommandPanel job={job} /></div>
     </>

@@ -1,10 +1,12 @@
 // Queues: their shares as bars on one scale, then every figure as a table.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { queuesQuery } from "@/api/queries";
 import type { Queue } from "@/api/types";
+import { useMay } from "@/app/context";
+import { EditCaps } from "@/features/quotas/EditCaps";
 import { TeamQuotas } from "@/features/quotas/TeamQuotas";
 import { ValleyPanel } from "@/features/quotas/ValleyPanel";
 import { PauseSwitch } from "@/features/pauses/PauseSwitch";
@@ -14,7 +16,7 @@ import { Answer, Empty } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
 import { Known, None } from "@/ui/Words";
 import { amount, ShareAxis, ShareBar } from "./ShareBar";
-import { axisMax, isEnforced, type Share, shareOf, unitOf } from "./shares";
+import { axisMax, type Share, shareOf, unitOf } from "./shares";
 import "./queues.css";
 
 export function QueuesPage() {
@@ -58,7 +60,7 @@ function Shares({ shares }: { shares: readonly Share[] }) {
       </section>
       <Columns parts={[1.75, 1]} top={18}>
         <Panel title={t("queues.figures")} meta={t("queues.figuresNote")}><Figures shares={shares} /></Panel>
-        <Panel title={t("queues.meaning")}><Meaning shares={shares} /></Panel>
+        <Panel title={t("queues.meaning")}><Meaning /></Panel>
       </Columns>
       <Columns parts={[1.75, 1]} top={18}>
         <TeamQuotas />
@@ -70,6 +72,9 @@ function Shares({ shares }: { shares: readonly Share[] }) {
 
 function Who({ queue }: { queue: Queue }) {
   const { t } = useTranslation();
+  const mayEdit = useMay("queue-edit");
+  const [editing, setEditing] = useState(false);
+  const models = Object.entries(queue.model_caps);
   return (
     <div>
       <div className="b" style={{ fontSize: 15 }}>
@@ -81,7 +86,12 @@ function Who({ queue }: { queue: Queue }) {
         <Link to="/jobs" search={{ queue: queue.name, status: "running" }}>{t("queues.running", { count: queue.running + queue.starting, jobs: count(queue.running + queue.starting) })}</Link> ·{" "}
         <Link to="/jobs" search={{ queue: queue.name, status: "pending" }}><b>{count(queue.pending)}</b> {t("queues.waiting")}</Link>
       </div>
-      <div className="sm" style={{ marginTop: 6 }}><PauseSwitch part={{ queue: queue.name }} /></div>
+      {models.length === 0 ? null : <div className="sm mut">{models.map(([model, share]) => t("queues.modelCap", { model, share: percent(share, Number.isInteger(share) ? 0 : 1) })).join(" · ")}</div>}
+      <div className="sm row wrap" style={{ marginTop: 6 }}>
+        {mayEdit && !queue.closed ? <button type="button" className="btn sml" aria-label={t("quotas.editCaps", { queue: queue.name })} onClick={() => setEditing(true)}>{t("quotas.edit")}…</button> : null}
+        <PauseSwitch part={{ queue: queue.name }} />
+      </div>
+      {editing ? <EditCaps queue={queue} onClose={() => setEditing(false)} /> : null}
     </div>
   );
 }
@@ -133,13 +143,11 @@ function FigureRow({ share }: { share: Share }) {
   );
 }
 
-function Meaning({ shares }: { shares: readonly Share[] }) {
+function Meaning() {
   const { t } = useTranslation();
-  const enforced = shares.every((share) => isEnforced(share.queue));
   return (
     <div className="mut">
       <p>{t("queues.capMeans")}</p>
-      {enforced ? null : <p className="note" style={{ marginTop: 10 }}>{t("queues.notEnforced")}</p>}
       <p style={{ marginTop: 10 }}>{t("queues.source")} <Link to="/policy">{t("app.nav.policy")}</Link></p>
     </div>
   );

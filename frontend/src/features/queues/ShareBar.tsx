@@ -18,7 +18,7 @@ export function amount(milli: number): string {
 export function ShareBar({ share, max }: { share: Share; max: number }) {
   const { t } = useTranslation();
   const [ref, width] = useWidth<HTMLDivElement>(900);
-  const { queue, bookedPercent: booked, borrowedMilli: borrowed } = share;
+  const { queue, bookedPercent: booked, beyondMilli: beyond, borrowedMilli: borrowed } = share;
   const k = width / max;
   const quota = queue.quota_percent;
   const inside = quota == null ? booked : Math.min(booked, quota);
@@ -39,9 +39,9 @@ export function ShareBar({ share, max }: { share: Share; max: number }) {
         <text x={Math.max(0, inside * k)} y={HEIGHT + 18} textAnchor={end(inside)}>
           {t("queues.booked")} <tspan className="k">{percent(booked)}</tspan> = {amount(share.bookedMilli)}
         </text>
-        {borrowed > 0 && quota != null ? (
+        {beyond > 0 && quota != null ? (
           <text x={quota * k + 8} y={HEIGHT + 18} style={{ fill: "var(--water)", fontWeight: 600 }}>
-            {t(queue.borrow ? "queues.borrowed" : "queues.above")} {percent(booked - quota)} = {amount(borrowed)}
+            {t(borrowed > 0 ? "queues.borrowed" : "queues.above")} {percent(booked - quota)} = {amount(beyond)}
           </text>
         ) : null}
         {queue.pending > 0 ? (

@@ -28,6 +28,6 @@ export default {
   mean: "Mean wait",
   meaning: "What a quota is",
   capMeans: "A quota caps the queue's share of what is schedulable. Shares become whole thousandths of a device or core by largest remainder. Measured use is not recorded per queue, so only bookings are drawn.",
-  notEnforced: "Caps are recorded and shown, and enforced from a later version: today no job is refused because of its queue's quota.",
+  modelCap: "at most {{share}} of {{model}}",
   source: "Queues and quotas have one source, the policy document:",
 };

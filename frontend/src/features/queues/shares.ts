@@ -11,6 +11,8 @@ export interface Share {
   capMilli: number | null;
   bookedPercent: number;
   /** Beyond the quota; 0 within it or without one. */
+  beyondMilli: number;
+  /** Of what is booked, the part that goes back on demand. */
   borrowedMilli: number;
 }
 
@@ -27,7 +29,8 @@ export function shareOf(queue: Queue, unit: Unit): Share {
   return {
     queue, unit, capacityMilli, bookedMilli, capMilli,
     bookedPercent: capacityMilli > 0 ? (bookedMilli / capacityMilli) * 100 : 0,
-    borrowedMilli: capMilli == null ? 0 : Math.max(0, bookedMilli - capMilli),
+    beyondMilli: capMilli == null ? 0 : Math.max(0, bookedMilli - capMilli),
+    borrowedMilli: devices ? queue.borrowed_device_milli : queue.borrowed_core_milli,
   };
 }
 
@@ -43,5 +46,3 @@ export function axisTicks(max: number): number[] {
   const step = max <= 60 ? STEP : 2 * STEP;
   return Array.from({ length: Math.floor(max / step) + 1 }, (_, index) => index * step);
 }
-
-export const isEnforced = (queue: Queue): boolean => queue.quota_enforced === true;

@@ -11,23 +11,28 @@ import { Answer, Empty } from "@/ui/ListLooks";
 import { Panel } from "@/ui/Panel";
 import { devices } from "./amounts";
 import { EditAmount } from "./EditAmount";
+import { NewQuota } from "./NewQuota";
 
-export function TeamQuotas() {
+export function TeamQuotas({ team }: { team?: string }) {
   const { t } = useTranslation();
   const query = useQuery(teamQuotasQuery);
   const [edited, setEdited] = useState<Amount | null>(null);
+  const [making, setMaking] = useState(false);
+  const maySetQuota = useMay("queue-edit");
   return (
     <Panel title={t("quotas.title")} meta={t("quotas.unit")}>
       <Answer query={query} loading={t("quotas.reading")}>
-        {(rows) => (rows.length === 0 ? <Empty title={t("quotas.none")}><span className="code">headrace quota set QUEUE TEAM DEVICES</span></Empty> : (
+        {(all) => { const rows = all.filter((row) => !team || row.team === team); return (rows.length === 0 ? <Empty title={t("quotas.none")}>{maySetQuota ? null : t("quotas.adminsSet")}</Empty> : (
           <div className="scroll">
             <table>
               <thead><tr><th>{t("quotas.team")}</th><th>{t("quotas.queue")}</th><th>{t("quotas.model")}</th><th className="r">{t("quotas.quota")}</th><th>{t("quotas.shares")}</th></tr></thead>
               <tbody>{rows.map((row) => <Row key={row.id} quota={row} onEdit={setEdited} />)}</tbody>
             </table>
           </div>
-        ))}
+        )); }}
       </Answer>
+      {maySetQuota ? <button type="button" className="btn" style={{ marginTop: 10 }} onClick={() => setMaking(true)}>{t("quotas.newQuota")}…</button> : null}
+      {making ? <NewQuota onClose={() => setMaking(false)} /> : null}
       {edited ? <EditAmount amount={edited} onClose={() => setEdited(null)} /> : null}
     </Panel>
   );
@@ -40,7 +45,7 @@ function Row({ quota, onEdit }: { quota: TeamQuota; onEdit: (amount: Amount) => 
   const leads = me?.role === "admin" || (me?.teams.some((team) => team.slug === quota.team && team.role === "lead") ?? false);
   return (
     <tr>
-      <td className="b"><Link to="/jobs" search={{ team: quota.team }}>{quota.team}</Link></td>
+      <td className="b"><Link to="/teams/$slug" params={{ slug: quota.team }}>{quota.team}</Link></td>
       <td>{quota.queue}</td>
       <td>{quota.model ?? t("quotas.allModels")}</td>
       <td className="r nw">

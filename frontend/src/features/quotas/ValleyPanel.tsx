@@ -1,5 +1,6 @@
 // When jobs that can wait for a quieter time may start: now or not, and the coming windows in the reader's zone.
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { valleyQuery } from "@/api/quotas";
 import { dateTime } from "@/lib/format";
@@ -13,7 +14,7 @@ export function ValleyPanel() {
   const query = useQuery(valleyQuery);
   const at = (time: string) => dateTime(time, i18n.language);
   return (
-    <Panel title={t("quotas.valley.title")}>
+    <Panel title={t("quotas.valley.title")} meta={<Link to="/calendar">{t("app.nav.calendar")}</Link>}>
       <Answer query={query} loading={t("quotas.valley.reading")}>
         {(valley) => (
           <>

@@ -115,6 +115,8 @@ function How(props: FieldsProps) {
       <TagsInput {...input.tags("datasets")} placeholder={form.datasets.length > 0 ? "" : t("submit.hint.datasets")} />
       <TagsInput {...input.tags("nodeLabels")} className="whole" placeholder={form.nodeLabels.length > 0 ? "" : t("submit.hint.nodeLabels")} acceptValueOnBlur />
       <Simulated {...props} />
+      <Switch className="whole" size="sm" label={t("submit.field.deferrable")} description={t("submit.hint.deferrable")} checked={form.deferrable}
+        onChange={(event) => onChange({ deferrable: event.currentTarget.checked })} />
       <Switch className="whole" size="sm" label={t("submit.field.strictSingle")} description={t("submit.hint.strictSingle")} checked={form.strictSingle}
         onChange={(event) => onChange({ strictSingle: event.currentTarget.checked })} />
     </div>

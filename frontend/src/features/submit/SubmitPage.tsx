@@ -7,6 +7,7 @@ import { dryRun, submitJob } from "@/api/actions";
 import { keys } from "@/api/keys";
 import { asProblem, type Problem } from "@/api/problem";
 import { jobQuery, queuesQuery } from "@/api/queries";
+import { type JobTemplate, templatesQuery } from "@/api/templates";
 import type { DryRun, JobRequest } from "@/api/types";
 import { withChange } from "@/features/why/Changes";
 import { freshKey } from "@/lib/ids";
@@ -15,22 +16,27 @@ import { Loading } from "@/ui/ListLooks";
 import { Columns, PageHead, Panel } from "@/ui/Panel";
 import { Fields } from "./Fields";
 import { asCommandLine, EMPTY_FORM, formField, formOf, type JobForm, readForm } from "./form";
+import { overTemplate, startOf } from "./template";
+import { BeyondForm, ChooseTemplate, KeepTemplate } from "./Templates";
 import { Trial } from "./Trial";
 import { usualQueue } from "./usual";
 import "./submit.css";
 
 export function SubmitPage() {
   const { t } = useTranslation();
-  const { clone, change } = useSearch({ from: "/inside/jobs/new" });
+  const { clone, change, template: chosen } = useSearch({ from: "/inside/jobs/new" });
   const queues = useQuery(queuesQuery);
   const source = useQuery({ ...jobQuery(clone ?? 0), enabled: clone !== undefined });
-  const waits = clone !== undefined && source.isPending;
+  const templates = useQuery({ ...templatesQuery, enabled: chosen !== undefined });
+  const template = templates.data?.find((one) => one.id === chosen);
+  const waits = (clone !== undefined && source.isPending) || (chosen !== undefined && templates.isPending);
   const first = useMemo(() => (source.data ? formOf(changed(source.data.spec, change)) : null), [source.data, change]);
   const usual = usualQueue(queues.data ?? []);
+  const start = template ? startOf(template, usual) : (first ?? { ...EMPTY_FORM, queue: usual });
   return (
     <div className="page">
-      <PageHead title={t("submit.title")} sub={clone === undefined ? t("submit.sub") : t("submit.cloneOf", { job: source.data?.name || `#${clone}` })} />
-      {waits || queues.isPending ? <Loading what={t("submit.reading")} /> : <Editor key={`${clone}-${change}`} start={first ?? { ...EMPTY_FORM, queue: usual }} />}
+      <PageHead title={t("submit.title")} sub={clone === undefined ? t("submit.sub") : t("submit.cloneOf", { job: source.data?.name || `#${clone}` })} actions={<ChooseTemplate chosen={template?.id} />} />
+      {waits || queues.isPending ? <Loading what={t("submit.reading")} /> : <Editor key={`${clone}-${change}-${template?.id}-${template?.changed_at}`} start={start} template={template} />}
     </div>
   );
 }
@@ -48,7 +54,7 @@ function changed(spec: JobRequest, change: string | undefined): JobRequest {
 
 interface Tried { spec: JobRequest; answer: DryRun }
 
-function Editor({ start }: { start: JobForm }) {
+function Editor({ start, template }: { start: JobForm; template: JobTemplate | undefined }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -58,8 +64,9 @@ function Editor({ start }: { start: JobForm }) {
   const [asked, setAsked] = useState(false);
   const [tried, setTried] = useState<Tried | null>(null);
   const key = useRef({ spec: "", key: "" });
-  const reading = readForm(form);
-  const faults = faultsOf(asked ? reading.faults : undefined, problem, t);
+  const read = readForm(form);
+  const reading = read.spec && template ? { spec: overTemplate(read.spec, template) } : read;
+  const faults = faultsOf(asked ? read.faults : undefined, problem, t);
 
   const edit = (change: Partial<JobForm>) => {
     setForm((old) => ({ ...old, ...change }));
@@ -92,10 +99,12 @@ function Editor({ start }: { start: JobForm }) {
     <Columns parts={[1.25, 1]}>
       <form className="submit" noValidate onSubmit={(event) => { event.preventDefault(); void run("submit"); }}>
         {problem && faults.rest.length > 0 ? <div className="broken" role="alert"><b className="crit">{problem.message}</b>{faults.rest.map((line) => <div key={line} className="sm">{line}</div>)}</div> : null}
+        {template ? <BeyondForm template={template} /> : null}
         <Fields form={form} faults={faults.byField} onChange={edit} />
         <div className="row" style={{ marginTop: 18 }}>
           <button type="submit" className="btn pri" disabled={busy !== null}>{busy === "submit" ? t("submit.sending") : t("submit.send")}</button>
           <button type="button" className="btn" disabled={busy !== null} onClick={() => void run("trial")}>{busy === "trial" ? t("submit.trying") : t("submit.try")}</button>
+          <KeepTemplate spec={read.spec} template={template} />
         </div>
       </form>
       <div className="stack">

@@ -35,7 +35,7 @@ describe("reading the form", () => {
 describe("cloning", () => {
   const spec: JobRequest = {
     name: "a", queue: "offline", team: "nlp", command: ["sh", "-c", "echo 'x y'"], env: { A: "1" }, working_dir: "/srv", priority: 5, max_retries: 2,
-    time_limit_s: 90, cpu_class: "data", node_sets: ["s"], node_labels: { simulated: "true" }, datasets: ["d"], strict_single: true,
+    time_limit_s: 90, cpu_class: "data", node_sets: ["s"], node_labels: { simulated: "true" }, datasets: ["d"], strict_single: true, deferrable: true,
     replicas: 3,
     resources: { devices: 2, device_models: ["A100"], device_memory: "40960 MiB", device_compute_milli: 500, splittable: true, shareable: false, cores: 4, memory: "1024 MiB" },
   };
@@ -45,6 +45,11 @@ describe("cloning", () => {
 
 it("names labels on the command line", () => {
   expect(asCommandLine({ queue: "training", command: ["true"], node_labels: { simulated: "true" } })).toContain("--node-label simulated=true");
+});
+
+it("names a template and what can wait on the command line, and has no line for what was emptied", () => {
+  expect(asCommandLine({ queue: "training", command: ["true"], template: "nightly", deferrable: true })).toBe("headrace submit --template nightly --queue training --deferrable --wait -- true");
+  expect(asCommandLine({ queue: "training", command: ["true"], template: "nightly", time_limit_s: null })).toBeNull();
 });
 
 it("finds the field of a fault", () => {

@@ -28,6 +28,7 @@ export interface JobForm {
   retries: number | "";
   limitMinutes: number | "";
   strictSingle: boolean;
+  deferrable: boolean;
 }
 
 export type FormFault = { field: keyof JobForm; code: string };
@@ -36,7 +37,7 @@ export type Reading = { spec: JobRequest; faults?: undefined } | { spec?: undefi
 export const EMPTY_FORM: JobForm = {
   name: "", queue: "", team: "", command: "", workingDir: "", env: "", devices: 0, models: [], deviceMemory: "", computePercent: "",
   splittable: "", shareable: "", cores: 1, memory: "", replicas: 1, cpuClass: "auto", nodeSets: [], nodeLabels: [], datasets: [], priority: 0, retries: 0,
-  limitMinutes: "", strictSingle: false,
+  limitMinutes: "", strictSingle: false, deferrable: false,
 };
 
 /** The API's name of a field -> the field of the form that shows its fault. */
@@ -140,6 +141,7 @@ function specOf(form: JobForm, command: string[], { env, labels }: { env: Pairs;
     max_retries: given(form.retries) || undefined,
     time_limit_s: minutes === undefined ? undefined : Math.round(minutes * 60),
     strict_single: form.strictSingle || undefined,
+    deferrable: form.deferrable || undefined,
   }) as JobRequest;
 }
 
@@ -175,15 +177,18 @@ export function formOf(spec: JobRequest): JobForm {
     retries: spec.max_retries ?? 0,
     limitMinutes: spec.time_limit_s == null ? "" : spec.time_limit_s / 60,
     strictSingle: spec.strict_single ?? false,
+    deferrable: spec.deferrable ?? false,
   };
 }
 
 /** The same request on the command line; null where it uses what the command has no option for. */
 export function asCommandLine(spec: JobRequest): string | null {
   const { resources = {} } = spec;
+  // What is emptied over a template has no option.
+  if (Object.values({ ...spec, ...resources }).includes(null)) return null;
   if (spec.working_dir || spec.cpu_class || spec.strict_single || spec.node_sets?.length || spec.datasets?.length) return null;
   const options: [string, unknown][] = [
-    ["--queue", spec.queue], ["--name", spec.name], ["--team", spec.team], ["--devices", resources.devices],
+    ["--template", spec.template], ["--queue", spec.queue], ["--name", spec.name], ["--team", spec.team], ["--devices", resources.devices],
     ["--device-memory", resources.device_memory], ["--device-compute-milli", resources.device_compute_milli], ["--cores", resources.cores],
     ["--memory", resources.memory], ["--replicas", spec.replicas], ["--priority", spec.priority], ["--max-retries", spec.max_retries], ["--time-limit", spec.time_limit_s],
     ...(resources.device_models ?? []).map((model): [string, unknown] => ["--device-model", model]),
@@ -192,6 +197,6 @@ export function asCommandLine(spec: JobRequest): string | null {
   ];
   const words = options.flatMap(([name, value]) => (value == null || value === "" ? [] : [name, String(value)]));
   const flag = (name: string, value: boolean | null | undefined) => (value == null ? [] : [`--${value ? "" : "no-"}${name}`]);
-  const flags = [...flag("shareable", resources.shareable), ...flag("splittable", resources.splittable)];
+  const flags = [...flag("shareable", resources.shareable), ...flag("splittable", resources.splittable), ...(spec.deferrable ? ["--deferrable"] : [])];
   return joinWords(["headrace", "submit", ...words, ...flags, "--wait", "--", ...spec.command]);
 }
