@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from client import calendar, images, operating, shares, summary, teams, templates, watching
 from client import conditions as waits
 from client import config as configuration
+from client import images, operating, planning, shares, summary, teams, templates, watching
 from client import submission as spec_of
 from client.api import JSON, Client, as_documented
 from client.errors import ApiError, Exit, Misuse
@@ -355,7 +355,7 @@ def resume(job: int) -> None:
 app.add_typer(shares.quota, name="quota")
 for command in (
     *operating.COMMANDS,
-    *calendar.COMMANDS,
+    *planning.COMMANDS,
     shares.arrays,
     shares.cancel_array,
     teams.team,
