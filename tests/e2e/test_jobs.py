@@ -39,7 +39,7 @@ def test_a_log_is_searched_and_a_match_shown_where_it_stands(console: Console) -
     box.fill("nan")
     box.press("Enter")
     expect(page.get_by_text("1 line holds this text.")).to_be_visible()
-    page.get_by_role("button", name="Show line 3001 in the log").click()
+    page.get_by_role("button", name="Show line 3,001 in the log").click()
     mark = page.locator("pre.log mark")
     expect(mark).to_have_text("Loss is NaN")
     expect(mark).to_be_in_viewport()
