@@ -85,7 +85,7 @@ function FreeSteps({ forecast: { points }, valleys, of }: FreeChartProps & { of:
           );
         })}
         {pieces(valleys, axis).map((piece) => <rect key={piece.opens} x={PLOT.left + piece.from * room} y={floor + 3} width={(piece.to - piece.from) * room} height={VALLEY_PX} fill="var(--cat-2)"><title>{t("calendar.window", { from: dateTime(piece.opens, i18n.language), to: dateTime(piece.closes, i18n.language) })}</title></rect>)}
-        {points.map((point, place) => (place % every === 0 && place > 0 ? <text key={point.at} x={x(times[place] ?? 0)} y={HEIGHT - 6} textAnchor="middle" className="d">{shortTime(point.at, i18n.language)}</text> : null))}
+        {points.map((point, place) => (place % every === 0 && place > 0 ? <text key={point.at} x={x(times[place] ?? 0)} y={HEIGHT - 6} textAnchor={place === points.length - 1 ? "end" : "middle"} className="d">{shortTime(point.at, i18n.language)}</text> : null))}
       </svg>
     </div>
   );

@@ -22,7 +22,7 @@ export function TeamQuotas({ team }: { team?: string }) {
   return (
     <Panel title={t("quotas.title")} meta={t("quotas.unit")}>
       <Answer query={query} loading={t("quotas.reading")}>
-        {(all) => { const rows = all.filter((row) => !team || row.team === team); return (rows.length === 0 ? <Empty title={t("quotas.none")}>{maySetQuota ? null : t("quotas.adminsSet")}</Empty> : (
+        {(all) => { const rows = all.filter((row) => !team || row.team === team); return (rows.length === 0 ? <Empty title={t(team ? "quotas.noneOfTeam" : "quotas.none")}>{maySetQuota ? null : t("quotas.adminsSet")}</Empty> : (
           <div className="scroll">
             <table>
               <thead><tr><th>{t("quotas.team")}</th><th>{t("quotas.queue")}</th><th>{t("quotas.model")}</th><th className="r">{t("quotas.quota")}</th><th>{t("quotas.shares")}</th></tr></thead>

@@ -2,6 +2,7 @@ export default {
   title: "Team quotas",
   unit: "devices; parts are allowed",
   reading: "reading the quotas of teams",
+  noneOfTeam: "The team has no quota of its own: it may hold what its queues may.",
   none: "No team has a quota of its own: each may hold what its queue may.",
   team: "Team", queue: "Queue", model: "Model", quota: "Quota", shares: "Shares of members",
   allModels: "all models",

@@ -2,6 +2,7 @@ export default {
   title: "团队配额",
   unit: "单位为设备，可为小数",
   reading: "正在读取团队配额",
+  noneOfTeam: "该团队没有自己的配额：可占用其队列允许的量。",
   none: "没有团队设有自己的配额：各团队可占用其队列允许的量。",
   team: "团队", queue: "队列", model: "型号", quota: "配额", shares: "成员份额",
   allModels: "全部型号",
