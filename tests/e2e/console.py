@@ -63,7 +63,7 @@ class Console:
         return int(self.page.url.rsplit("/", 1)[1])
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """The API as the page itself would call it, in the same session; the answer's body."""
+        """The API as the page itself would call it, in the same session; the answer's body, None where it has none."""
         cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies()}
         answer = self.page.context.request.fetch(
             f"/api/v1/{path}",
@@ -72,7 +72,7 @@ class Console:
             headers={"X-CSRFToken": cookies.get("headrace_csrf", "")},
         )
         assert answer.ok, answer.text()
-        return answer.json()
+        return None if answer.status == 204 else answer.json()
 
     def expect_status(self, status: str) -> None:
         expect(self.page.locator(f".head [data-status={status}]")).to_be_visible(timeout=60_000)
