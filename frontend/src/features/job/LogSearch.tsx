@@ -78,7 +78,8 @@ function Around({ place, match, command, onBack }: AroundProps) {
     staleTime: Infinity,
   });
   const marked = useRef<HTMLElement>(null);
-  useLayoutEffect(() => marked.current?.scrollIntoView({ block: "center" }), [query.data]);
+  // No value may be handed back: newer browsers answer with a promise.
+  useLayoutEffect(() => { marked.current?.scrollIntoView({ block: "center" }); }, [query.data]);
   return (
     <div>
       <p className="sm row" style={{ gap: 12 }}>
