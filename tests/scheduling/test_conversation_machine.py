@@ -32,7 +32,6 @@ from tests.scheduling import factories as make
 from tests.scheduling.test_lifecycle_machine import Cluster
 
 ASKABLE: dict[str, Any] = {"queue": "offline", "checkpoint": {"signal": "USR1", "timeout_s": 30}}
-PRESENT = (JobStatus.STARTING, JobStatus.RUNNING, JobStatus.SUSPENDING, JobStatus.PREEMPTING)
 ROUNDS_TO_REST = 40
 
 
@@ -143,18 +142,6 @@ class Conversations(Cluster):
         """A beneficiary that no longer waits keeps nothing beyond the next cycle."""
         make.run_cycle()
         return not Hold.objects.exclude(beneficiary__status=JobStatus.PENDING).exists()
-
-    @invariant()
-    def only_the_present_attempt_runs(self):
-        for node in self.nodes:
-            epoch, assignments = desired_set(node)
-            assert epoch >= self.epochs[node.pk]
-            self.epochs[node.pk] = epoch
-            for assignment in assignments:
-                job = Job.objects.get(pk=assignment.job)
-                phase = Placement.objects.get(pk=assignment.placement).phase
-                wanted = job.status in PRESENT and phase != Phase.STOPPING
-                assert (assignment.want is Want.RUN) == wanted
 
     @invariant()
     def who_is_suspended_has_nothing(self):

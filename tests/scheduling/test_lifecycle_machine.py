@@ -47,6 +47,10 @@ RESOURCES = st.sampled_from(
 )
 
 
+# Who is asked for a checkpoint runs until it is told to stop.
+PRESENT = (JobStatus.STARTING, JobStatus.RUNNING, JobStatus.SUSPENDING, JobStatus.PREEMPTING)
+
+
 class Cluster(RuleBasedStateMachine):
     """What may happen to a small cluster, and what always holds."""
 
@@ -140,7 +144,7 @@ class Cluster(RuleBasedStateMachine):
             self.epochs[node.pk] = epoch
             for assignment in assignments:
                 job = Job.objects.get(pk=assignment.job)
-                wanted = job.status in (JobStatus.STARTING, JobStatus.RUNNING)
+                wanted = job.status in PRESENT
                 phase = Placement.objects.get(pk=assignment.placement).phase
                 assert (assignment.want is Want.RUN) == (wanted and phase != Phase.STOPPING)
 
