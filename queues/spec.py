@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from controlplane.base.problems import Fault
+from inventory.images import names
 from queues.conditions import After, ArraySpec, LateAction, read_conditions
 from queues.fields import LINE_CHARACTERS, FieldError, Fields, text_fault
 
@@ -28,8 +29,6 @@ MOST_RETRIES = 10
 MOST_REPLICAS = 256
 LONGEST_NAME = 200
 LONGEST_ARGUMENT = 32 * 1024
-# With the registry and the tag that are meant where none is written it is no longer than agents take.
-LONGEST_IMAGE = 275
 MOST_MOUNTS = 32
 LONGEST_CHECKPOINT_S = 3600
 MOST_ARGUMENTS = 1024
@@ -320,7 +319,7 @@ def _checkpoint(top: Fields) -> CheckpointSpec | None:
 
 
 def _container(top: Fields) -> dict[str, Any]:
-    image = top.text("image", longest=LONGEST_IMAGE)
+    image = top.text("image", longest=names.LONGEST_NAME)
     if image is not None and not _IMAGE.fullmatch(image):
         top.refuse("image", "image-name")
     network = top.choice("network", list(Network))
@@ -328,7 +327,7 @@ def _container(top: Fields) -> dict[str, Any]:
     if not all(map(_is_mount, mounts)):
         top.refuse("mounts", "not-a-mount")
     found = {
-        "image": None if image is None else _tagged(image),
+        "image": None if image is None else names.tagged(image),
         "image_secret": top.text("image_secret", longest=64),
         "shared_memory_mib": top.memory_mib("shared_memory", high=MOST_MEMORY_MIB),
         "mounts": sorted(set(mounts)),
@@ -339,11 +338,6 @@ def _container(top: Fields) -> dict[str, Any]:
             if top.value(name) not in (None, []):
                 top.refuse(name, "image-missing")
     return found
-
-
-def _tagged(image: str) -> str:
-    """The name with the tag that is meant where none is written."""
-    return image if "@" in image or ":" in image.rsplit("/", 1)[-1] else f"{image}:latest"
 
 
 def _is_mount(text: str) -> bool:

@@ -12,12 +12,16 @@ HUB = "docker.io"
 OFFICIAL = f"{HUB}/library"
 
 
+def tagged(name: str) -> str:
+    """The name with the tag that is meant where neither a tag nor a digest is named."""
+    return name if "@" in name or ":" in name.rpartition("/")[2] else f"{name}:latest"
+
+
 def canonical(name: str) -> str:
     """The name with the registry and the tag that are meant where none is named: `python` is
     `docker.io/library/python:latest`.
     """
-    tagged = name if "@" in name or ":" in name.rpartition("/")[2] else f"{name}:latest"
-    short = tagged.removeprefix(f"{HUB}/")
+    short = tagged(name).removeprefix(f"{HUB}/")
     first, slash, _rest = short.partition("/")
     if not slash:
         return f"{OFFICIAL}/{short}"
