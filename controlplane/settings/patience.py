@@ -23,6 +23,9 @@ SILENCE_S = 1.5
 PROBE_TIMEOUT_S = 1.5
 # Requests that wait at the same time share one answer.
 PROBE_FRESH_S = 1.0
+# The server may be silent for this part of the time that a statement has taken: the longer it ran, the more would be
+# lost for a disk that stood still for some seconds.
+PATIENT_PART = 0.1
 # A pooled connection is asked for a sign of life at most this often while nothing came in on its socket, which a server
 # that goes away closes.
 CHECK_EVERY_S = 2.0
@@ -60,7 +63,8 @@ class PatientConnection(psycopg.Connection[Any]):
 
     def _patient(self, gen: Generator[Any, Any, Result]) -> Generator[Any, Any, Result]:
         """The same steps; `Ready.NONE` comes whenever an interval passed in silence."""
-        ask_at_s = monotonic() + SILENCE_S
+        began_s = answered_s = monotonic()
+        ask_at_s = began_s + SILENCE_S
         ready: Any = None
         while True:
             try:
@@ -72,12 +76,15 @@ class PatientConnection(psycopg.Connection[Any]):
             if ready != Ready.NONE:
                 ask_at_s = now_s + SILENCE_S
             elif now_s >= ask_at_s:
-                if not PROBE.answers(self.pgconn.host.decode(), self.pgconn.port.decode()):
+                alive = PROBE.answers(self.pgconn.host.decode(), self.pgconn.port.decode())
+                now_s = monotonic()
+                if alive:
+                    answered_s, ask_at_s = now_s, now_s + SILENCE_S
+                elif now_s - answered_s >= PATIENT_PART * (now_s - began_s):
                     gen.close()
                     # Nobody may wait for it again, not even to roll back.
                     self.pgconn.finish()
                     raise psycopg.OperationalError("the server does not answer")
-                ask_at_s = monotonic() + SILENCE_S
 
 
 class Probe:
