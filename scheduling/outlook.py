@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scheduling.engine.ordering import in_service_order
+from scheduling.engine.ordering import in_service_order, is_patient
 from scheduling.engine.plan import plan
 from scheduling.engine.types import EnginePolicy, PendingJob, Plan, Reservation, Running
 from scheduling.estimates import expected_runs
@@ -30,7 +30,7 @@ def look_ahead(
     """The jobs with how long they should run, and what runs; neither is read where no promise depends on it. Two
     queries, and those of `running`.
     """
-    if not (policy.preempts or promised or any(_is_patient(job, policy, now_ms) for job in jobs)):
+    if not (policy.preempts or promised or any(is_patient(job, policy, now_ms) for job in jobs)):
         return tuple(jobs), ()
     runs = expected_runs([job.job for job in jobs])
     known = (replace(job, runs_ms=runs[job.job].runs_ms) if job.job in runs else job for job in jobs)
@@ -87,8 +87,3 @@ def _holding(situation: Situation, made: Plan) -> EnginePolicy:
     for placed in made.placed:
         holdings.add(jobs[placed.job], placed, nodes[placed.node])
     return holdings.within(situation.policy)
-
-
-def _is_patient(job: PendingJob, policy: EnginePolicy, now_ms: int) -> bool:
-    after_ms = policy.reserve_after_ms
-    return after_ms is not None and now_ms - job.submitted_at_ms >= after_ms

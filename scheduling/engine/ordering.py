@@ -31,17 +31,21 @@ class Precedence(StrEnum):
     QUEUE_PRIORITY = "queue-priority"
     PRIORITY = "priority"
     FAIR_SHARE = "fair-share"
+    RUN_TIME = "run-time"
     AGE = "age"
     NUMBER = "number"
 
 
+# Who is due earlier is so by its age, or, though submitted no earlier, by its run time.
+_ASKED = tuple(code for code in Precedence if code is not Precedence.RUN_TIME)
 Place = tuple[bool, int, int, int, int, int, int]
 
 
 class ServiceOrder:
     """The order of service under one policy: queue priority (high first; a job of an unknown queue last), job priority
-    (high first), what its team had of late in its queue (least first, in whole steps of SHARE_STEP_PPM),
-    submitted_at_ms, job id, attempt.
+    (high first), what its team had of late in its queue (least first, in whole steps of SHARE_STEP_PPM), when it is
+    due, job id, attempt. A job is due when it is submitted, or as much later as its expected run time earns it under
+    the policy's `patience`: a long job lets short ones pass, but only those submitted within that time.
     """
 
     def __init__(self, policy: EnginePolicy) -> None:
@@ -51,6 +55,7 @@ class ServiceOrder:
             for queue in policy.queues
             for share in queue.team_shares
         }
+        self._policy = policy
 
     def place(self, job: PendingJob) -> Place:
         """Whoever has the least place is served first."""
@@ -59,15 +64,29 @@ class ServiceOrder:
             -self._priorities.get(job.queue, 0),
             -job.priority,
             self._steps.get((job.queue, job.team), 0),
-            job.submitted_at_ms,
+            due_ms(job, self._policy),
             job.job,
             job.attempt,
         )
 
     def what_parts(self, first: PendingJob, second: PendingJob) -> Precedence:
         """Why these two stand in their order."""
-        pairs = zip(Precedence, self.place(first), self.place(second), strict=False)
-        return next((code for code, a, b in pairs if a != b), Precedence.NUMBER)
+        pairs = zip(_ASKED, self.place(first), self.place(second), strict=False)
+        code = next((code for code, a, b in pairs if a != b), Precedence.NUMBER)
+        if code is Precedence.AGE and first.submitted_at_ms >= second.submitted_at_ms:
+            return Precedence.RUN_TIME
+        return code
+
+
+def due_ms(job: PendingJob, policy: EnginePolicy) -> int:
+    """From when on the age of a job counts, in the order of service and for promises."""
+    return job.submitted_at_ms + (0 if policy.patience is None else policy.patience.of_ms(job.runs_ms))
+
+
+def is_patient(job: PendingJob, policy: EnginePolicy, now_ms: int) -> bool:
+    """Whether it has waited so long that it may be promised a place."""
+    after_ms = policy.reserve_after_ms
+    return after_ms is not None and now_ms - due_ms(job, policy) >= after_ms
 
 
 def in_service_order(jobs: Iterable[PendingJob], policy: EnginePolicy) -> list[PendingJob]:

@@ -27,9 +27,10 @@ def plan(
     """Place what fits, in order of service, and say why the rest does not. The state is not changed.
 
     Jobs: queue priority (high first, unknown queues last), job priority (high first), what the team had of late in
-    steps of SHARE_STEP_PPM (least first), submitted_at_ms, job id, attempt. Candidates: score (high first), node id,
-    pool of the node (models by name, the unknown one first). Devices and cores within a node have their own written
-    orders (`fitting`, `cpus`). The order is total, so the result depends on the arguments' values alone.
+    steps of SHARE_STEP_PPM (least first), submitted_at_ms (with patience and what that allows to others), job id,
+    attempt. Candidates: score (high first), node id, pool of the node (models by name, the unknown one first). Devices
+    and cores within a node have their own written orders (`fitting`, `cpus`). The order is total, so the result depends
+    on the arguments' values alone.
 
     Replicas of a gang start all or none. What a hold keeps is free for its job alone; what the job leaves of it stays
     kept. Under a cap on the draw of all nodes no placement exceeds what is left of it.

@@ -20,6 +20,7 @@ from scheduling.engine.estimate import least
 from scheduling.engine.holders import Holder, holder_of
 from scheduling.engine.kinds import kinds_of, of_open_kinds
 from scheduling.engine.line import Line, Occupancy
+from scheduling.engine.ordering import is_patient
 from scheduling.engine.planner import Planner
 from scheduling.engine.preemption import Outlook, promise_of, take_over
 from scheduling.engine.prospects import release_of
@@ -217,8 +218,8 @@ class Promises:
         """Promise a place to a job that has waited as long as the policy says, if it can have one. A job that has
         something held for it waits for that.
         """
-        job, after_ms = claim.job, self._planner.policy.reserve_after_ms
-        if after_ms is None or self._outlook.now_ms - job.submitted_at_ms < after_ms:
+        job = claim.job
+        if not is_patient(job, self._planner.policy, self._outlook.now_ms):
             return
         if len(self._kept) >= MOST_AT_ONCE or self._of(job.job) or job.job in self._planner.ledger.holds:
             return

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from scheduling.engine.bounds import MOST_CAP_MW, MOST_MIB, Bounds, check_bound, check_ids
+from scheduling.engine.bounds import MOST_CAP_MW, MOST_MIB, MOST_MS, Bounds, check_bound, check_ids
 from scheduling.engine.facts import AGENTLESS as AGENTLESS
 from scheduling.engine.facts import PAUSED as PAUSED
 from scheduling.engine.facts import CpuInfo as CpuInfo
@@ -120,6 +120,8 @@ _POLICY = Bounds(
     ("power_cap_mw", 0, MOST_CAP_MW),
     optional=("power_cap_mw",),
 )
+_MOST_TIMES = 1000
+_PATIENCE = Bounds(("times", 0, _MOST_TIMES), ("most_ms", 0, MOST_MS), ("unknown_ms", 0, MOST_MS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class PendingJob:
     """One job that waits. The order of service is queue priority (high first), job priority (high first), what its
-    team had of late (least first), submitted_at_ms, job id.
+    team had of late (least first), submitted_at_ms (later by what `Patience` has it allow to others), job id.
 
     A gang has more than one replica, each with the shape of `request`: all of them start or none. A `deferrable` job
     prefers the valley windows of the policy and must have started by `latest_start_ms`; whoever lists the pending jobs
@@ -268,11 +270,30 @@ class ExpectedShape:
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """How much younger a job counts than it is, for each that it should run: `times` its expected run time, at most
+    `most_ms`. One whose run time nobody knows counts as if it should run `unknown_ms`.
+    """
+
+    times: int
+    most_ms: int
+    unknown_ms: int
+
+    def __post_init__(self) -> None:
+        _PATIENCE.check(self)
+
+    def of_ms(self, runs_ms: int | None) -> int:
+        """What a job of this expected run time allows to others."""
+        return min(self.most_ms, self.times * (self.unknown_ms if runs_ms is None else max(0, runs_ms)))
+
+
+@dataclass(frozen=True, slots=True)
 class EnginePolicy:
     """The part of the policy document that `plan()` reads. `precheck_num/precheck_den` is the factor of the memory
     pre-check (6/5 = 1.2). Without `capped` the caps of queues, teams and members hold nothing back; without `lending`
-    nothing is borrowed. A job that waited `reserve_after_ms` is promised a place (None: none ever is); with `preempts`,
-    placements of preemptable queues yield to jobs of queues above theirs, those that cannot keep their work only with
+    nothing is borrowed. With `patience` short jobs are served before long ones. A job that waited `reserve_after_ms`,
+    counted from when its patience ends, is promised a place (None: none ever is); with `preempts`, placements of
+    preemptable queues yield to jobs of queues above theirs, those that cannot keep their work only with
     `preempts_unsaved`.
     """
 
@@ -289,6 +310,7 @@ class EnginePolicy:
     reserve_after_ms: int | None = None
     preempts: bool = False
     preempts_unsaved: bool = False
+    patience: Patience | None = None
 
     def __post_init__(self) -> None:
         _POLICY.check(self)

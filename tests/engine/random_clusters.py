@@ -14,6 +14,7 @@ from scheduling.engine.types import (
     Hold,
     LinkInfo,
     NodeInfo,
+    Patience,
     PendingJob,
     Request,
     SliceChoice,
@@ -38,11 +39,12 @@ def random_nodes(seed: int) -> list[NodeInfo]:
 
 
 def random_policy(seed: int) -> EnginePolicy:
-    """The sample policy: with the default pre-check or none, sometimes with power in it, sometimes with a cap."""
+    """The sample policy: with the default pre-check or none, sometimes with power in it, a cap or patience."""
     rng = Random(seed)
     policy = rng.choice((POLICY, POLICY, POLICY, NO_PRECHECK))
     weights = {**policy.weights_ppm, Term.POWER: rng.choice((0, 0, 100_000))}
-    return replace(policy, weights_ppm=weights, power_cap_mw=rng.choice((None, None, 1200)))
+    cap_mw, patience = rng.choice((None, None, 1200)), rng.choice((None, None, Patience(10, 40_000, 1000)))
+    return replace(policy, weights_ppm=weights, power_cap_mw=cap_mw, patience=patience)
 
 
 def random_caps(rng: Random, policy: EnginePolicy) -> EnginePolicy:
@@ -74,6 +76,7 @@ def random_jobs(seed: int, *, most: int = 10) -> list[PendingJob]:
             submitted_at_ms=rng.randint(0, 3),
             request=rng.choice(shapes),
             replicas=rng.choice((1, 1, 1, 1, 2, 3)),
+            runs_ms=rng.choice((None, 0, 1000, 3000)),
         )
         for number in rng.sample(range(1, 100), rng.randint(1, most))
     ]

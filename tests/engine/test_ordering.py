@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scheduling.engine.fairshare import Usage, Whole, decayed, dominant_share_ppm
 from scheduling.engine.ordering import Precedence, ServiceOrder, in_service_order
-from scheduling.engine.types import EnginePolicy, PendingJob, Request, TeamShare
+from scheduling.engine.types import EnginePolicy, Patience, PendingJob, Request, TeamShare
 from tests.engine.build import POLICY, job
 from tests.engine.profiles import property_test
 
@@ -70,6 +70,41 @@ def test_what_a_team_had_in_one_queue_says_nothing_in_another() -> None:
     policy = with_shares(t1=900_000)
     jobs = [job(1, ONE, queue=3, team=1), job(2, ONE, queue=3, team=2)]
     assert line(jobs, policy) == [1, 2]
+
+
+def test_a_long_job_lets_the_short_ones_of_its_patience_pass() -> None:
+    """Ten hours for each hour that it should run, at most two days; who is unknown counts as an hour."""
+    policy = replace(POLICY, patience=Patience(10, 48 * HOUR_MS, HOUR_MS))
+    jobs = [
+        job(1, ONE, submitted_at_ms=0, runs_ms=2 * HOUR_MS),
+        job(2, ONE, submitted_at_ms=0, runs_ms=900 * HOUR_MS),
+        job(3, ONE, submitted_at_ms=9 * HOUR_MS),
+        job(4, ONE, submitted_at_ms=20 * HOUR_MS, runs_ms=0),
+        job(5, ONE, submitted_at_ms=20 * HOUR_MS + 1, runs_ms=0),
+        job(6, ONE, submitted_at_ms=49 * HOUR_MS, runs_ms=0, priority=-1),
+        job(7, ONE, submitted_at_ms=49 * HOUR_MS, runs_ms=0),
+    ]
+    assert line(jobs, policy) == [3, 1, 4, 5, 2, 7, 6]
+    order, (long, short) = ServiceOrder(policy), (jobs[0], jobs[2])
+    assert order.what_parts(short, long) is Precedence.RUN_TIME
+    assert order.what_parts(long, jobs[4]) is Precedence.AGE
+    assert order.what_parts(long, jobs[3]) is Precedence.NUMBER
+
+
+@property_test
+@given(
+    st.integers(0, 1000),
+    st.integers(0, 10**9),
+    st.lists(st.tuples(st.integers(0, 10**9), st.none() | st.integers(0, 10**12)), min_size=2, max_size=6),
+)
+def test_nobody_is_passed_by_who_comes_later_than_the_longest_patience(
+    times: int, most_ms: int, given: list[tuple[int, int | None]]
+) -> None:
+    policy = replace(POLICY, patience=Patience(times, most_ms, HOUR_MS))
+    jobs = [job(n, ONE, submitted_at_ms=at, runs_ms=runs) for n, (at, runs) in enumerate(given)]
+    order = in_service_order(jobs, policy)
+    for place, late in enumerate(order):
+        assert all(late.submitted_at_ms <= early.submitted_at_ms + most_ms for early in order[place + 1 :])
 
 
 def test_half_of_the_use_is_left_after_a_half_life() -> None:

@@ -17,6 +17,7 @@ from scheduling.engine.types import (
     LinkInfo,
     ModelCap,
     NodeInfo,
+    Patience,
     PendingJob,
     QueueInfo,
     Request,
@@ -144,6 +145,7 @@ RANGES: dict[type[Any], dict[str, Range]] = {
         "devices_booked_milli": _CAPACITY_MILLI,
         "cores_booked_milli": _CAPACITY_MILLI,
     },
+    Patience: {"times": (0, 1000), "most_ms": SPAN_MS, "unknown_ms": SPAN_MS},
     Window: {"opens_at_ms": TIME_MS, "closes_at_ms": TIME_MS},
     EnginePolicy: {
         "weights_ppm": (0, MOST_WEIGHT_PPM),
