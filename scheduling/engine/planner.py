@@ -168,7 +168,8 @@ class Planner:
         placed: list[Placed] = []
         still, closed, place = list(refused), set[object](), 0
         while place < len(still):
-            claim = still[place]
+            # A queue that was empty then may hold something by now, and with it have caps.
+            claim = self.claim(still[place].job, borrows=still[place].borrows)
             decisions = None
             if claim.caps and claim.key not in closed and self._is_open(claim):
                 self._refused -= _kinds(claim)

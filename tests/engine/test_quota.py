@@ -143,6 +143,19 @@ def test_who_gets_within_the_cap_by_what_another_took_starts_in_the_same_plan() 
     assert [refusal.code for refusal in found.refused] == [ReasonCode.QUEUE_CAP]
 
 
+def test_who_gets_within_the_cap_of_its_team_by_what_another_took_is_bound_by_that_of_its_queue() -> None:
+    """The queue held nothing when the first job was refused for its team; the second one may be more than the share."""
+    nodes = [node(1, [device(1, 40 * GIB), device(2, 80 * GIB)])]
+    team = TeamCap(team=7, model=None, quota_milli=300)
+    line = [job(1, shared(20 * GIB), team=7), job(2, shared(30 * GIB))]
+    found = decide(nodes, line, capped(queue(2, 150_000, team_caps=(team,)), queue(3, None)))
+    assert [(one.job, one.slices[0].device) for one in found.placed] == [(2, 1)]
+    cap = found.refused[0].cap
+    assert cap is not None and (cap.kind, cap.held_milli, cap.asked_milli) == (CapKind.QUEUE, 750, 250)
+    found = decide(nodes, line, capped(queue(2, 500_000, team_caps=(team,)), queue(3, None)))
+    assert [(one.job, one.slices[0].device) for one in found.placed] == [(2, 1), (1, 2)]
+
+
 def test_a_cap_on_one_model_leaves_the_others() -> None:
     """No queue takes all A100s; who takes any model goes elsewhere."""
     nodes = [*cards(4), *cards(4, first=11, model=T4)]
