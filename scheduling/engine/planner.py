@@ -457,8 +457,12 @@ class Planner:
             near = (NearMiss(node, ReasonCode.POWER_CAP, added, room_uw // WHOLE_MILLI),)
         passed = verdicts == filters.PASSED
         if passed.any():
+            fit = self._replicas_that_fit(claim)
+            if claim.borrows and fit == job.replicas:
+                # All of it has room, but nothing was lent: what holds it is the share of its queue.
+                return self._refusal(self.claim(job))
             node = int(self.ledger.node.id[np.flatnonzero(passed)[0]])
-            near = (NearMiss(node, ReasonCode.GANG, job.replicas, self._replicas_that_fit(claim)),)
+            near = (NearMiss(node, ReasonCode.GANG, job.replicas, min(fit, job.replicas - 1)),)
             verdicts = np.where(passed, filters.number_of(ReasonCode.GANG), verdicts)
         return reasons.refusal_of(job.job, self.ledger, board.demand, verdicts, near)
 
@@ -466,7 +470,7 @@ class Planner:
         job, mark, count = claim.job, self.checkpoint(), 0
         room = room_for(self.ledger, self.board(claim.shape).demand)
         used: set[int] = set()
-        while count < job.replicas - 1:
+        while count < job.replicas:
             found = self._place(claim, count, together_ppm(self.ledger, used, room, job.replicas))
             if found is None:
                 break

@@ -13,6 +13,7 @@ from scheduling.engine.types import (
     NodeInfo,
     PendingJob,
     Plan,
+    ReasonCode,
     Request,
     Running,
     SliceChoice,
@@ -88,6 +89,8 @@ def test_no_loan_costs_a_job_of_the_same_queue_its_promise() -> None:
     policy = borrowing((A100, 1000), quota_ppm=400_000)
     found = decide(nodes, [large, small], running, policy=policy)
     assert (started(found), promises(found)) == ([], [(1, 10)])
+    assert (found.refused[1].code, found.refused[1].waits_for) == (ReasonCode.RESERVED, 1)
+    assert ReasonCode.GANG not in {one.code for one in (*found.refused[1].counts, *found.refused[1].near)}
     short = replace(small, runs_ms=9 * MIN)
     assert started(decide(nodes, [large, short], running, policy=policy)) == [2]
 
@@ -101,7 +104,11 @@ def test_no_loan_costs_a_job_of_the_same_queue_what_is_held_for_it() -> None:
     jobs = [job(1, Request(devices=4, cores=1), queue=OFFLINE), job(2, ONE, queue=OFFLINE)]
     policy, full = borrowing(quota_ppm=100_000), eight(busy=7)
     victims = [runs(50, range(100, 107), ends=None)]
-    assert started(decide([replace(full, holds=holds)], jobs, victims, policy=policy)) == []
+    found = decide([replace(full, holds=holds)], jobs, victims, policy=policy)
+    assert started(found) == []
+    refusal = found.refused[1]
+    assert (refusal.job, refusal.code) == (2, ReasonCode.QUEUE_CAP), "no gang, and its queue has no share left"
+    assert refusal.cap is not None and (refusal.cap.held_milli, refusal.cap.asked_milli) == (4000, 1000)
     freed = tuple(replace(one, compute_booked_milli=0, memory_booked_mib=0) for one in full.devices[:4])
     then = replace(full, devices=(*freed, *full.devices[4:]), holds=holds)
     found = decide([then], jobs, policy=policy)
