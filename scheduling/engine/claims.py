@@ -48,6 +48,12 @@ class Claim:
         owner = (job.queue, job.team, job.owner, self.borrows) if self.caps else None
         return (self.shape, job.replicas, owner)
 
+    @property
+    def kinds(self) -> set[tuple[int, int, object]]:
+        """The keys of jobs that ask for no more than this one."""
+        shape, replicas, owner = self.key
+        return {(shape, 1, owner), (shape, replicas, owner), (shape, 1, None), (shape, replicas, None)}
+
 
 def open_lines(claim: Claim, board: Board, quotas: Quotas | None) -> Bools | None:
     """The lines of the board whose placement all caps allow; None: every line."""

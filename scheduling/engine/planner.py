@@ -170,10 +170,14 @@ class Planner:
         while place < len(still):
             # A queue that was empty then may hold something by now, and with it have caps.
             claim = self.claim(still[place].job, borrows=still[place].borrows)
-            decisions = None
-            if claim.caps and claim.key not in closed and self._is_open(claim):
-                self._refused -= _kinds(claim)
-                decisions = self._begin(claim, steward)
+            mark, number, decisions = self.checkpoint(), claim.job.job, None
+            own = () if steward is None else steward.set_aside(number, {number: 0})
+            is_open = bool(claim.caps) and (bool(own) or claim.key not in closed) and self._is_open(claim)
+            self.roll_back(mark)
+            if is_open:
+                self._refused -= claim.kinds
+                # What is promised to the job itself does not keep it from a start.
+                decisions = (self._serve if own else self._begin)(claim, steward)
             if decisions is None:
                 closed.add(claim.key)
                 place += 1
@@ -297,7 +301,7 @@ class Planner:
 
     def _is_refused(self, claim: Claim) -> bool:
         """Whether a like job was refused before, or one of its replicas alone; what fits nobody fits no owner."""
-        return not _kinds(claim).isdisjoint(self._refused)
+        return not claim.kinds.isdisjoint(self._refused)
 
     def _lift(self, job: int) -> None:
         """What is held for a job counts under caps for others alone."""
@@ -479,12 +483,6 @@ class Planner:
             count += 1
         self.roll_back(mark)
         return count
-
-
-def _kinds(claim: Claim) -> set[tuple[int, int, object]]:
-    """The keys of jobs that ask for no more than this one."""
-    shape, replicas, owner = claim.key
-    return {(shape, 1, owner), (shape, replicas, owner), (shape, 1, None), (shape, replicas, None)}
 
 
 def _allocation(choice: Choice, cores: Sequence[int], job: PendingJob) -> Allocation:

@@ -107,7 +107,9 @@ def test_no_loan_costs_a_job_of_the_same_queue_what_is_held_for_it() -> None:
     found = decide([replace(full, holds=holds)], jobs, victims, policy=policy)
     assert started(found) == []
     refusal = found.refused[1]
-    assert (refusal.job, refusal.code) == (2, ReasonCode.QUEUE_CAP), "no gang, and its queue has no share left"
+    assert (refusal.job, refusal.code) == (2, ReasonCode.QUEUE_CAP), (
+        "no gang, and its queue has no share left"
+    )
     assert refusal.cap is not None and (refusal.cap.held_milli, refusal.cap.asked_milli) == (4000, 1000)
     freed = tuple(replace(one, compute_booked_milli=0, memory_booked_mib=0) for one in full.devices[:4])
     then = replace(full, devices=(*freed, *full.devices[4:]), holds=holds)

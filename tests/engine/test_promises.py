@@ -241,6 +241,21 @@ def test_who_would_delay_somebody_on_one_node_starts_on_another() -> None:
     assert [(one.job, one.node) for one in found.placed] == [(1, 2)]
 
 
+def test_what_is_promised_to_a_job_does_not_keep_it_from_what_others_brought_within_its_caps() -> None:
+    """On the smaller card, the fullest, the second job counts 250 milli of 400, as the first does, and waits for that
+    one's end; once the third has most of the larger card it would count 125 there.
+    """
+    nodes = [node(1, [device(1, 40 * GIB), device(2, 80 * GIB)])]
+    mine = {"quota_ppm": 200_000}
+    queues = [replace(one, **mine if one.queue == 2 else {"quota_ppm": None}) for one in POLICY.queues]
+    policy = replace(PATIENT, capped=True, queues=tuple(queues), precheck_num=1, precheck_den=1)
+    line = [job(1, shared(10 * GIB), runs_ms=MIN), job(2, shared(10 * GIB))]
+    assert promised(decide(nodes, line, policy=policy)) == [2]
+    found = decide(nodes, [*line, job(3, shared(30 * GIB), queue=3)], policy=policy)
+    assert [(one.job, one.slices[0].device) for one in found.placed] == [(1, 1), (3, 2), (2, 2)]
+    assert (promised(found), found.refused) == ([], ())
+
+
 def test_to_explain_costs_no_more_with_many_promises() -> None:
     """Sixteen promises, and two hundred owners whose caps would allow a start."""
     models = [f"Model {letter}" for letter in "ABCDEFGH"]
