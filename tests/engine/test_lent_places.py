@@ -90,7 +90,8 @@ def test_no_loan_costs_a_job_of_the_same_queue_its_promise() -> None:
     found = decide(nodes, [large, small], running, policy=policy)
     assert (started(found), promises(found)) == ([], [(1, 10)])
     assert (found.refused[1].code, found.refused[1].waits_for) == (ReasonCode.RESERVED, 1)
-    assert ReasonCode.GANG not in {one.code for one in (*found.refused[1].counts, *found.refused[1].near)}
+    assert ReasonCode.GANG not in {one.code for one in found.refused[1].counts}
+    assert ReasonCode.GANG not in {one.code for one in found.refused[1].near}
     short = replace(small, runs_ms=9 * MIN)
     assert started(decide(nodes, [large, short], running, policy=policy)) == [2]
 
