@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from scheduling.engine.claims import FOR_WANT_OF_ROOM
+from scheduling.engine.ordering import is_patient
 from scheduling.engine.plan import plan
 from scheduling.engine.reservations import MOST_AT_ONCE, MOST_OF_A_KIND
 from scheduling.engine.types import PendingJob, Placed, Plan, ReasonCode, Refusal, Reservation
@@ -115,10 +116,11 @@ class Deciding:
         """Where `promised` is None nobody passes another, so that no place need be promised."""
         settings, policy = self._settings, self._standing.policy()
         after_ms = policy.reserve_after_ms
-        jobs = [_pending_job(waiting, with_runs=after_ms is not None) for _, waiting in offered]
+        with_runs = after_ms is not None or policy.patience is not None
+        jobs = [_pending_job(waiting, with_runs=with_runs) for _, waiting in offered]
         if promised is None:
-            policy, after_ms = replace(policy, reserve_after_ms=None), None
-        patient = after_ms is not None and any(self._now_ms - j.submitted_at_ms >= after_ms for j in jobs)
+            policy = replace(policy, reserve_after_ms=None)
+        patient = any(is_patient(job, policy, self._now_ms) for job in jobs)
         self.plans += 1
         return plan(
             self._cluster.state,
@@ -145,7 +147,7 @@ def _pending_job(waiting: Waiting, *, with_runs: bool) -> PendingJob:
         replicas=job.replicas,
         deferrable=job.deferrable,
         latest_start_ms=job.latest_start_ms,
-        runs_ms=waiting.left_ms if with_runs else None,
+        runs_ms=waiting.runs_ms if with_runs else None,
     )
 
 

@@ -3,13 +3,14 @@
 Equal requests share a fate: when one is refused, all behind it would be. So a plan is handed, of each group,
 no more jobs than could be placed, and no group that was refused since capacity last came free. What the
 plan decides is what it would have decided over all of them. Under caps only jobs of one team in one queue are equal;
-where places are promised, only jobs that run about as long (to a power of two): the shorter may start ahead of one.
+where places are promised, only jobs that should run about as long (to a power of two): the shorter may start ahead of
+one.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
@@ -23,12 +24,15 @@ _Place = tuple[Request, int, bool, tuple[int, ...]]
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """A job in the queue; `key` is the engine's order of service, `left_ms` the work still to do."""
+    """A job in the queue; `key` is the engine's order of service, `left_ms` the work still to do, `runs_ms` how long it
+    should take, as far as anybody knows.
+    """
 
     job: SimJob
     attempt: int
     left_ms: int
     since_ms: int
+    runs_ms: int | None
     key: Key
 
     def __lt__(self, other: Waiting) -> bool:
@@ -58,17 +62,18 @@ class Pending:
 
     def __init__(self, policy: EnginePolicy) -> None:
         self._priorities = {queue.queue: queue.priority for queue in policy.queues}
+        self._patience = policy.patience
         self._capped, self._promises = policy.capped, policy.reserve_after_ms is not None
         self._groups: dict[_Place, Group] = {}
         self._group_of: dict[int, Group] = {}
         self.count = self.held = self.others = 0
 
-    def add(self, job: SimJob, *, attempt: int, left_ms: int, since_ms: int, held: bool) -> Group:
+    def add(
+        self, job: SimJob, *, attempt: int, left_ms: int, since_ms: int, runs_ms: int | None, held: bool
+    ) -> Group:
         """Put a job in its place; its group."""
-        known = job.queue in self._priorities
-        priority = self._priorities.get(job.queue, 0)
-        key = (not known, -priority, -job.priority, job.submitted_ms, job.job)
-        group = self._insert(Waiting(job, attempt, left_ms, since_ms, key), held=held)
+        key = self._key(job, runs_ms)
+        group = self._insert(Waiting(job, attempt, left_ms, since_ms, runs_ms, key), held=held)
         self.count += 1
         self.held += held
         self.others += not job.deferrable
@@ -93,6 +98,23 @@ class Pending:
         self.drop(group, waiting)
         self.count += 1  # deferrable, so not one of the others
         return self._insert(waiting, held=False)
+
+    def foresee(self, runs_ms: Callable[[Waiting], int | None]) -> None:
+        """Put all jobs where they belong by what is known now; where that changed, they are worth another try."""
+        for group in list(self._groups.values()):
+            for waiting in list(group.jobs):
+                runs = runs_ms(waiting)
+                if runs != waiting.runs_ms:
+                    self.drop(group, waiting)
+                    job, held = waiting.job, group.held
+                    self.add(
+                        job,
+                        attempt=waiting.attempt,
+                        left_ms=waiting.left_ms,
+                        since_ms=waiting.since_ms,
+                        runs_ms=runs,
+                        held=held,
+                    )
 
     def group_of(self, job: int) -> Group | None:
         """Where the job waits; None when it does not."""
@@ -120,6 +142,12 @@ class Pending:
     def __iter__(self) -> Iterator[Waiting]:
         return (waiting for group in self._groups.values() for waiting in group.jobs)
 
+    def _key(self, job: SimJob, runs_ms: int | None) -> Key:
+        known = job.queue in self._priorities
+        allowed_ms = 0 if self._patience is None else self._patience.of_ms(runs_ms)
+        priority = self._priorities.get(job.queue, 0)
+        return (not known, -priority, -job.priority, job.submitted_ms + allowed_ms, job.job)
+
     def _insert(self, waiting: Waiting, *, held: bool) -> Group:
         at, job = self._place(waiting, held=held), waiting.job
         if at not in self._groups:
@@ -133,5 +161,5 @@ class Pending:
         job = waiting.job
         among: tuple[int, ...] = (job.queue, job.team) if self._capped else ()
         if self._promises:
-            among = (*among, waiting.left_ms.bit_length())
+            among = (*among, -1 if waiting.runs_ms is None else waiting.runs_ms.bit_length())
         return (job.request, job.replicas, held, among)

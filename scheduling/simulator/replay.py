@@ -15,6 +15,7 @@ from scheduling.simulator.cluster import Cluster, Part
 from scheduling.simulator.deciding import Deciding
 from scheduling.simulator.execution import Running, pull_ms, speed_ppm
 from scheduling.simulator.failures import Failures
+from scheduling.simulator.foresight import RunTimes
 from scheduling.simulator.holding import Holding
 from scheduling.simulator.jobs import SimJob
 from scheduling.simulator.log import Event, Happened, Sink, part_of
@@ -38,6 +39,7 @@ class Replay:
         self.meter, self.waits, self.work = Meter(), Waits(), Work()
         self.pending = Pending(settings.policy)
         self.running: dict[int, Running] = {}
+        self._run_times = RunTimes(settings.knows, settings.policy)
         self._standing = Standing(cluster, settings.policy, self.running)
         self._deciding = Deciding(cluster, self.pending, settings, self._standing)
         self._holding = Holding(cluster, self.pending, settings.valley)
@@ -133,15 +135,20 @@ class Replay:
             held = job.latest_start_ms > self.now_ms
             if held:
                 self._agenda.push(job.latest_start_ms, Kind.LATEST, job.job)
-        group = self.pending.add(job, attempt=attempt, left_ms=left_ms, since_ms=self.now_ms, held=held)
+        runs_ms = self._run_times.runs_ms(job, left_ms, self.now_ms)
+        group = self.pending.add(
+            job, attempt=attempt, left_ms=left_ms, since_ms=self.now_ms, runs_ms=runs_ms, held=held
+        )
         self._dirty |= not group.refused
-        after_ms = self.settings.policy.reserve_after_ms
-        if after_ms is None:
+        policy = self.settings.policy
+        if policy.reserve_after_ms is None:
             return
-        if job.submitted_ms + after_ms <= self.now_ms:
+        patience_ms = policy.patience.of_ms(runs_ms) if policy.patience else 0
+        patient_at_ms = job.submitted_ms + patience_ms + policy.reserve_after_ms
+        if patient_at_ms <= self.now_ms:
             self._try_again(job.job)
         else:
-            self._agenda.push(job.submitted_ms + after_ms, Kind.PATIENT, job.job)
+            self._agenda.push(patient_at_ms, Kind.PATIENT, job.job)
 
     def _maybe_cycle(self, at: int) -> None:
         if not self._dirty:
@@ -152,6 +159,8 @@ class Replay:
             return
         self._dirty = False
         self._next_cycle_ms = at + self.settings.cycle_ms
+        if self.settings.policy.patience is not None and self._run_times.renewed(at):
+            self.pending.foresee(lambda one: self._run_times.runs_ms(one.job, one.left_ms, at))
         self._deciding.run(at, self._start, with_held=self._holding.is_over(at))
 
     def _look_again(self, at: int) -> None:
@@ -171,6 +180,7 @@ class Replay:
         run = Running(job, waiting.attempt, parts, waiting.left_ms * PPM, now)
         self.running[job.job] = run
         self._standing.started(job, parts)
+        self._run_times.started(job, now)
         if waiting.attempt == 1:
             self.waits.started(job, now - job.submitted_ms)
             self.waits.pulls.append(pull)
@@ -243,6 +253,7 @@ class Replay:
     def _leave(self, run: Running) -> None:
         del self.running[run.job.job]
         self._standing.left(run.job, run.parts)
+        self._run_times.left(run.job, self.now_ms)
         self.meter.busy -= run.busy
         for part in run.parts:
             self.cluster.release(part)

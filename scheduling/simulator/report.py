@@ -8,12 +8,17 @@ from dataclasses import asdict
 from typing import Any
 
 from scheduling.engine.types import PPM
+from scheduling.simulator.foresight import Knows
 from scheduling.simulator.jobs import SIZE_CLASSES
 from scheduling.simulator.metrics import Integrals, energy_kwh, percentiles
 from scheduling.simulator.replay import Replay
 from scheduling.simulator.timeline import percent
 
 _HOUR_MILLI_MS = 1000 * 3_600_000
+_RUN_TIMES = {
+    Knows.DURATIONS: "known to the engine",
+    Knows.HISTORY: "foreseen from jobs of the same team and request",
+}
 _WAITS = ("count", "mean_s", "p50_s", "p95_s", "p99_s", "max_s")
 
 
@@ -95,7 +100,7 @@ def _assumptions(run: Replay) -> dict[str, Any]:
     settings, hardware = run.settings, asdict(run.cluster.hardware)
     valley = settings.valley
     failures = settings.failures
-    reserves = settings.policy.reserve_after_ms is not None
+    looks_ahead = settings.policy.reserve_after_ms is not None or settings.policy.patience is not None
     return {
         "order": settings.order.value,
         "seed": settings.seed,
@@ -105,7 +110,8 @@ def _assumptions(run: Replay) -> dict[str, Any]:
         "capped": settings.policy.capped,
         "reserve_after_ms": settings.policy.reserve_after_ms,
         "preemption": "not simulated: nobody is asked to leave",
-        "run_times": "known to the engine" if reserves else None,
+        "patience": None if settings.policy.patience is None else asdict(settings.policy.patience),
+        "run_times": _RUN_TIMES[settings.knows] if looks_ahead else None,
         "valley": None if valley is None else f"{valley.start:%H:%M}-{valley.end:%H:%M} {valley.zone.key}",
         "failures": None if failures is None else asdict(failures),
         "hardware": hardware,

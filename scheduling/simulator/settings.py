@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from scheduling.engine.types import EnginePolicy, ExpectedShape
 from scheduling.simulator.failures import FailureModel
+from scheduling.simulator.foresight import Knows
 from scheduling.simulator.traces.ranges import SPAN_MS, TIME_MS
 from scheduling.simulator.windows import Valley
 
@@ -24,7 +25,8 @@ class Order(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything but the cluster and the jobs. `cycle_ms` is the least time between two plans; a job that failing nodes
-    took down `most_attempts` times is given up, as the server does by default, so that every run has an end.
+    took down `most_attempts` times is given up, as the server does by default, so that every run has an end. `knows`
+    says how far ahead the order of service looks; promises are made by how long what runs will really take.
     """
 
     policy: EnginePolicy
@@ -36,3 +38,4 @@ class Settings:
     failures: FailureModel | None = None
     until_ms: int = HORIZON_MS
     most_attempts: int = 6
+    knows: Knows = Knows.DURATIONS
