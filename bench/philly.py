@@ -119,8 +119,11 @@ def over_seeds(figures: Sequence[Mapping[str, float | None]]) -> dict[str, dict[
     found: dict[str, dict[str, float | None]] = {}
     for name in figures[0]:
         values = [value for one in figures if (value := one.get(name)) is not None]
-        known = {"median": median(values), "least": min(values), "most": max(values)}
-        found[name] = known if values else dict.fromkeys(("median", "least", "most"))
+        found[name] = {
+            "median": median(values) if values else None,
+            "least": min(values, default=None),
+            "most": max(values, default=None),
+        }
     return found
 
 

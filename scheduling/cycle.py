@@ -27,6 +27,7 @@ from scheduling.engine.types import EnginePolicy, ExpectedShape, PendingJob, Pla
 from scheduling.evacuation import move_off_failed_devices
 from scheduling.expected import expected_jobs
 from scheduling.fairshare import count_usage
+from scheduling.foresight import Foresight
 from scheduling.gangs import keep_together
 from scheduling.holdings import Holdings
 from scheduling.losses import declare_lost_nodes
@@ -76,6 +77,7 @@ class Worker:
     requests: RequestCache = field(default_factory=RequestCache)
     session: PlanningSession = field(default_factory=PlanningSession)
     running: RunningCache = field(default_factory=RunningCache)
+    foresight: Foresight = field(default_factory=Foresight)
     recorder: Recorder = field(default_factory=Recorder)
 
     def warm(self) -> None:
@@ -169,6 +171,7 @@ def one_cycle(lease: LeaseToken, worker: Worker) -> None:
             _count_usage(worker)
         # What is held, and what may be, as it is now: nobody else takes anything until this round is over.
         policy = current_policy()
+        waiting = worker.foresight.foresee(waiting, policy.engine)
         if cycle is None:
             cycle = Cycle.objects.create(fencing_token=lease.token)
             worker.recorder.begin(wished=is_wished())

@@ -118,9 +118,9 @@ def estimate_view(
 
 def _ahead(job: PendingJob, pending: Sequence[PendingJob], policy: EnginePolicy) -> Sequence[PendingJob]:
     """Those that are served before it, in order."""
-    others = [one for one in pending if one.job != job.job]
-    line = in_service_order([*others, job], policy)
-    return line[: line.index(job)]
+    mine = next((one for one in pending if one.job == job.job), job)
+    line = in_service_order([*(one for one in pending if one is not mine), mine], policy)
+    return line[: line.index(mine)]
 
 
 def expected_runs(jobs: Sequence[int]) -> Mapping[int, ExpectedRun]:

@@ -27,6 +27,10 @@ TEXTS: Mapping[str, str | Promise] = {
         "Place %(place)s of %(waiting)s: the team of the job before it has had less of the cluster of late "
         "(%(theirs)s, its own %(mine)s)."
     ),
+    Precedence.RUN_TIME: _(
+        "Place %(place)s of %(waiting)s: the job before it was submitted later, but should run for a shorter time "
+        "(%(theirs)s min, its own %(mine)s min)."
+    ),
     Precedence.AGE: _("Place %(place)s of %(waiting)s: the job before it was submitted earlier."),
     Precedence.NUMBER: _(
         "Place %(place)s of %(waiting)s: the job before it was submitted at the same time and has the lower number."

@@ -32,7 +32,8 @@ def look_ahead(
     """
     if not (policy.preempts or promised or any(is_patient(job, policy, now_ms) for job in jobs)):
         return tuple(jobs), ()
-    runs = expected_runs([job.job for job in jobs])
+    # The order of service goes by what it foresaw.
+    runs = {} if policy.patience is not None else expected_runs([job.job for job in jobs])
     known = (replace(job, runs_ms=runs[job.job].runs_ms) if job.job in runs else job for job in jobs)
     return tuple(known), running.load()
 

@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 from controlplane.base import clock
 from controlplane.policy.active import ActivePolicy, active_version
-from controlplane.policy.document import CheckpointTimeout, PolicyDocument
+from controlplane.policy.document import CheckpointTimeout, PolicyDocument, RunTimePatience
 from controlplane.policy.hours import power_cap_w
 from queues.models import Queue, TeamQuota
-from scheduling.engine.types import EnginePolicy, ModelCap, QueueInfo, TeamCap, TeamShare, Term
+from scheduling.engine.types import EnginePolicy, ModelCap, Patience, QueueInfo, TeamCap, TeamShare, Term
 from scheduling.fairshare import team_shares
 from scheduling.holdings import Holdings
 
@@ -54,8 +54,15 @@ def engine_policy(
         power_cap_mw=None if cap_w is None else MW_PER_W * cap_w,
         capped=capped,
         reserve_after_ms=1000 * document.cycle.reserve_after_s,
+        patience=_patience(document.queue_policy.run_time_patience),
         preempts_unsaved=document.preemption.on_checkpoint_timeout is CheckpointTimeout.STOP,
     )
+
+
+def _patience(section: RunTimePatience) -> Patience | None:
+    if not section.times:
+        return None
+    return Patience(times=section.times, most_ms=1000 * section.most_s, unknown_ms=1000 * section.unknown_s)
 
 
 def all_queues() -> list[Queue]:

@@ -74,11 +74,22 @@ class QueueSpec(Section, frozen=True):
     shareable: bool | None = None
 
 
+class RunTimePatience(Section, frozen=True):
+    """A job is served as if it had been submitted `times` its expected run time later, at most `most_s`; one whose run
+    time nobody knows counts as `unknown_s`. With 0 times age alone decides.
+    """
+
+    times: Annotated[int, msgspec.Meta(ge=0, le=1000)]
+    most_s: Annotated[int, msgspec.Meta(ge=0, le=366 * 86_400)]
+    unknown_s: Annotated[int, msgspec.Meta(ge=0, le=366 * 86_400)]
+
+
 class QueuePolicy(Section, frozen=True):
     """The queues in the order written."""
 
     queues: Annotated[tuple[QueueSpec, ...], msgspec.Meta(min_length=1, max_length=100)]
     fair_share_half_life_days: Positive
+    run_time_patience: RunTimePatience
 
 
 class ScoringWeights(Section, frozen=True):

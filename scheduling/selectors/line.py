@@ -11,6 +11,8 @@ from scheduling.line_wording import FIRST, line_sentence
 from scheduling.models import Promise
 from scheduling.selectors.live import Live
 
+MS_PER_MINUTE = 60_000
+
 
 def line_view(live: Live, job: PendingJob) -> dict[str, Any] | None:
     """The place among all waiting jobs, from 1, with its reason; None for a job that is not among them."""
@@ -44,6 +46,9 @@ def _measure(job: PendingJob, code: Precedence, policy: EnginePolicy) -> int | N
     queue = next((one for one in policy.queues if one.queue == job.queue), None)
     if code is Precedence.PRIORITY:
         return job.priority
+    if code is Precedence.RUN_TIME and policy.patience is not None:
+        runs_ms = policy.patience.unknown_ms if job.runs_ms is None else job.runs_ms
+        return runs_ms // MS_PER_MINUTE
     if queue is None:
         return None
     if code is Precedence.QUEUE_PRIORITY:

@@ -43,7 +43,8 @@ def live_view(*, pending: bool = True) -> Live:
     """The present state, for this caller to think about as long as it takes."""
     now_ms = clock.now_ms()
     policy = current_policy(capped=pending)
-    jobs = tuple(job for job, _shape in load_pending(_SERVER.requests)) if pending else ()
+    waiting = load_pending(_SERVER.requests) if pending else []
+    jobs = tuple(job for job, _shape in _SERVER.foresight.foresee(waiting, policy.engine))
     state = _SERVER.snapshot.still(now_ms=now_ms, whole_every_ms=policy.refresh_ms)
     return Live(state, policy, jobs, now_ms, stopped_queues() if pending else {})
 
@@ -108,5 +109,6 @@ def node_names(ids: Iterable[int]) -> dict[int, str]:
 
 def forget() -> None:
     """Read everything anew next time."""
+    _SERVER.foresight.forget()
     with _SERVER.snapshot.lock:
         _SERVER.snapshot.forget()
