@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -13,9 +13,9 @@ from controlplane.accounts.audit import Who
 from controlplane.accounts.models import Team, User
 from controlplane.accounts.scoping import visible_to
 from controlplane.base import clock
-from controlplane.base.problems import Fault, Problem
+from controlplane.base.problems import Fault, Problem, not_found
 from controlplane.policy.active import active_policy
-from queues.fields import FieldError
+from queues.fields import FieldError, text_fault
 from queues.models import JobTemplate
 from queues.rules import spec_rules
 from queues.spec import SpecFaults, read_spec
@@ -33,13 +33,11 @@ def check_spec(spec: Mapping[str, Any]) -> None:
     """Problem 400 where a request of this form could never be accepted, whatever is added; paths begin with `spec`."""
     rules = spec_rules(active_policy())
     errors = [FieldError(name, Fault.UNKNOWN_FIELD) for name in NOT_THERE if name in spec]
-    filled = {
-        "queue": next(iter(rules.queues)),
-        **LEFT_OPEN,
-        **{k: v for k, v in spec.items() if v is not None},
-    }
+    # Null says nothing, but the name of its field is read all the same.
+    filled = {"queue": next(iter(rules.queues)), **LEFT_OPEN}
+    filled |= {k: v for k, v in spec.items() if k not in NOT_THERE and (v is not None or k not in filled)}
     try:
-        read_spec({name: value for name, value in filled.items() if name not in NOT_THERE}, rules)
+        read_spec(filled, rules)
     except SpecFaults as faults:
         errors += faults.errors
     if errors:
@@ -65,13 +63,15 @@ def make_template(
     return row
 
 
-def edit_template(who: Who, template: JobTemplate, fields: Mapping[str, Any]) -> JobTemplate:
-    """Other values of `name`, `description` or `spec`."""
+def edit_template(
+    who: Who, template: JobTemplate, fields: Mapping[str, Any], *, check: Callable[[JobTemplate], None]
+) -> JobTemplate:
+    """Other values of `name`, `description` or `spec`; `check` may refuse what is there by then."""
     if "spec" in fields:
         check_spec(fields["spec"])
     with transaction.atomic():
-        rows = JobTemplate.objects.select_for_update(of=("self",)).select_related("team", "owner")
-        row = rows.get(pk=template.pk)
+        row = _locked(template)
+        check(row)
         for name, value in fields.items():
             setattr(row, name, value)
         row.changed_at = clock.now()
@@ -83,8 +83,18 @@ def edit_template(who: Who, template: JobTemplate, fields: Mapping[str, Any]) ->
 def drop_template(who: Who, template: JobTemplate) -> None:
     """Jobs that were made from it stay as they are."""
     with transaction.atomic():
-        _tell(who, "template-drop", template)
-        JobTemplate.objects.filter(pk=template.pk).delete()
+        row = _locked(template)
+        _tell(who, "template-drop", row)
+        row.delete()
+
+
+def _locked(template: JobTemplate) -> JobTemplate:
+    """The row as it is now; 404 when somebody removed it meanwhile."""
+    rows = JobTemplate.objects.select_for_update(of=("self",)).select_related("team", "owner")
+    row = rows.filter(pk=template.pk).first()
+    if row is None:
+        raise not_found()
+    return row
 
 
 def _save(row: JobTemplate, columns: list[str] | None = None) -> None:
@@ -117,18 +127,24 @@ def expanded(user: User, raw: object) -> tuple[object, str]:
 
 
 def _named(user: User, name: object, team: object) -> JobTemplate:
-    if not isinstance(name, str) or "\x00" in name:
-        raise _refused(FieldError("template", Fault.TYPE, {"expected": "string"}))
-    found = (
-        visible_to(user, JobTemplate.objects.filter(name=name)).select_related("team").order_by("team__slug")
-    )
-    rows = list((found.filter(team__slug=team) if isinstance(team, str) else found)[:20])
+    found = JobTemplate.objects.filter(name=_text("template", name))
+    if team is not None:
+        found = found.filter(team__slug=_text("team", team))
+    rows = list(visible_to(user, found).select_related("team").order_by("team__slug")[:20])
     if not rows:
-        raise _refused(FieldError("template", Fault.NOT_FOUND))
+        raise _refused(FieldError("template", "no-such-template"))
     if len(rows) > 1:
         options = ", ".join(row.team.slug for row in rows)
         raise _refused(FieldError("team", "team-needed", {"options": options}))
     return rows[0]
+
+
+def _text(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _refused(FieldError(field, Fault.TYPE, {"expected": "string"}))
+    if code := text_fault(value):
+        raise _refused(FieldError(field, code))
+    return value
 
 
 def _refused(error: FieldError) -> Problem:

@@ -58,6 +58,7 @@ FAULTS: Mapping[str, str | Promise] = {
     "no-team": _("You are in no team. Ask an administrator to add you to one."),
     "team-needed": _("You are in several teams. Say which: %(options)s."),
     "not-found": _("There is no such team, or you are not in it."),
+    "no-such-template": _("Your teams have no template of this name."),
     "no-such-node": _("There is no such node."),
     "no-such-recording": _("There is no such recording, or it made room for newer ones."),
     "recording-damaged": _("This recording is damaged and cannot be read."),

@@ -120,8 +120,10 @@ class TemplateView(APIView):
     def patch(self, request: Request, template_id: int) -> Response:
         template = _own(request, template_id)
         body = read_body(request, TemplateEditSerializer)
-        check_if_match(request, _etag(template))
-        return _answer(edit_template(request, template, body))
+        row = edit_template(
+            request, template, body, check=lambda seen: check_if_match(request, _etag(seen))
+        )
+        return _answer(row)
 
     @extend_schema(operation_id="job_template_drop", responses={204: None})
     def delete(self, request: Request, template_id: int) -> Response:

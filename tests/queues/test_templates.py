@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
 from rest_framework.test import APIClient
 
-from controlplane.accounts.models import AuditEntry, Role
+from controlplane.accounts.models import ApiToken, AuditEntry, Role, Scope
 from controlplane.base import clock
+from controlplane.base.problems import Problem
+from queues import templates
 from queues.models import Job, JobStatus, JobTemplate
+from queues.templates import drop_template, edit_template
 from scheduling.estimates import expected_runs
 from tests.scheduling import factories as make
 
@@ -100,6 +104,7 @@ def test_others_of_the_team_use_it_and_only_its_owner_and_leads_change_it(member
         ({"team": "vision"}, "spec.team"),
         ({"template": "other"}, "spec.template"),
         ({"colour": "red"}, "spec.colour"),
+        ({"colour": None}, "spec.colour"),
     ],
 )
 def test_a_form_that_no_request_could_have_names_its_field(member, spec, field):
@@ -114,6 +119,59 @@ def test_one_name_a_team_and_not_too_many(member, monkeypatch):
     assert made(member, status=409)["code"] == "template-exists"
     monkeypatch.setattr("queues.templates.MOST_TEMPLATES", 1)
     assert made(member, name="other", status=409)["code"] == "too-many-templates"
+
+
+def test_what_somebody_removed_meanwhile_is_not_found_and_told_once(member):
+    made(member)
+    row, again = JobTemplate.objects.get(), JobTemplate.objects.get()
+    drop_template(member, row)
+    for late in (
+        lambda: edit_template(member, again, {"name": "weekly"}, check=lambda seen: None),
+        lambda: drop_template(member, again),
+    ):
+        with pytest.raises(Problem) as caught:
+            late()
+        assert caught.value.status == 404
+    assert AuditEntry.objects.filter(action="template-drop").count() == 1
+
+
+def test_a_version_is_compared_with_what_is_there_when_it_is_changed(member, monkeypatch):
+    address = f"/api/v1/job-templates/{made(member)['id']}"
+    etag, locked = client_of(member).get(address)["ETag"], templates._locked
+
+    def changed_first(template):
+        monkeypatch.setattr(templates, "_locked", locked)
+        edit_template(member, template, {"description": "mine"}, check=lambda seen: None)
+        return locked(template)
+
+    monkeypatch.setattr(templates, "_locked", changed_first)
+    late = client_of(member).patch(address, {"description": "yours"}, format="json", HTTP_IF_MATCH=etag)
+    assert late.status_code == 412
+
+
+def test_a_token_that_only_submits_uses_templates_and_changes_none(member, lead):
+    address = f"/api/v1/job-templates/{made(member)['id']}"
+    for user in (member, lead):
+        _row, secret = ApiToken.objects.create(user=user, name="ci", scopes=[Scope.READ, Scope.SUBMIT])
+        pipeline = APIClient()
+        pipeline.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+        assert pipeline.patch(address, {"description": "x"}, format="json").status_code == 403
+        body = {"template": "nightly", "command": ["true"]}
+        assert pipeline.post("/api/v1/jobs/submit", body, format="json").status_code == 201
+
+
+@pytest.mark.parametrize("field", ["template", "team"])
+@pytest.mark.parametrize("value", ["a\x00b", "\ud800", ["vision"], 7, {}])
+def test_no_name_of_a_template_or_its_team_is_the_servers_fault(member, field, value):
+    made(member)
+    body = {"template": "nightly", "command": ["true"], field: value}
+    answer = client_of(member).post("/api/v1/jobs/submit", json.dumps(body), content_type="application/json")
+    assert answer.status_code == 400 and fields(answer.json()) == [field]
+
+
+def test_a_template_that_is_not_there_is_called_one(member):
+    (error,) = submitted(member, template="weekly", command=["true"], status=400)["errors"]
+    assert (error["code"], "template" in error["message"]) == ("no-such-template", True)
 
 
 def test_a_request_says_only_what_differs(member):
