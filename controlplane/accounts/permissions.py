@@ -119,7 +119,8 @@ PERMISSIONS: dict[Action, Rule] = {
     Action.JOB_READ: Rule(EVERYBODY, Scope.READ),
     Action.JOB_SUBMIT: Rule(EVERYBODY, Scope.SUBMIT),
     Action.JOB_CANCEL: Rule(EVERYBODY, Scope.SUBMIT, own=True),
-    Action.TEMPLATE_EDIT: Rule(EVERYBODY, Scope.SUBMIT, own=True),
+    # Others submit what a template says: a pipeline's token makes jobs and changes nothing else.
+    Action.TEMPLATE_EDIT: Rule(EVERYBODY, Scope.WRITE, own=True),
     Action.NODE_READ: Rule(EVERYBODY, Scope.READ),
     Action.NODE_OPERATE: Rule(OPERATORS, Scope.WRITE),
     # What a restored backup says of a node may end jobs that the backup does not know.
