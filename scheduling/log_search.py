@@ -110,9 +110,10 @@ def _block(lead: bytes, body: bytes, search: Search, *, arrived: bool) -> Block:
 
 
 def _whole(body: bytes, end: int) -> int:
-    """Before a character that would be cut in two."""
-    while 0 < end < len(body) and body[end] & 0xC0 == 0x80:
-        end -= 1
+    """Before a character that would be cut in two; it has four bytes at most, and what has more of them is no text."""
+    for back in range(min(4, end)):
+        if end == len(body) or body[end - back] & 0xC0 != 0x80:
+            return end - back
     return end
 
 

@@ -133,6 +133,14 @@ def test_a_text_across_the_cut_of_an_endless_line_is_found(api, placement, monke
     assert {match["line"] for match in found} == {1} and last["complete"]
 
 
+def test_bytes_that_are_no_text_hold_no_search_up(api, placement, monkeypatch):
+    monkeypatch.setattr(log_search, "SEARCH_BYTES", 100)
+    monkeypatch.setattr(log_search, "AROUND_BYTES", 10)
+    write(placement, b"\xbf" * 500 + b"needle\n", piece=60)
+    found, last = whole(api, placement, search="needle")
+    assert len(found) == 1 and last["complete"]
+
+
 def test_the_unfinished_line_of_a_running_job_is_searched_and_looked_at_again(api, placement):
     write(placement, b"done\nprogress 10%", ended=False)
     found = ask(api, placement, search="progress")
