@@ -115,10 +115,10 @@ def fetched_before(node: int) -> frozenset[str]:
     return frozenset(rows.values_list("image", flat=True))
 
 
-def fetches_with(node: int, secret: str) -> bool:
-    """Whether this node was told to fetch an image with this registry's secret."""
+def fetched_with(node: int, secret: str) -> list[str]:
+    """The images that this node was told to fetch with this registry's secret."""
     running = ImagePush.objects.filter(node_id=node, stage=PushState.RUNNING).values_list("image", flat=True)
-    return secret in used_for(list(running)).values()
+    return [image for image, name in used_for(list(running)).items() if name == secret]
 
 
 def next_orders(node: int, warming: ImageWarming) -> tuple[list[str], list[str]]:

@@ -134,7 +134,7 @@ def _do(connection: Connection, action: ImageAction, image: str, orders: Orders)
         return ImageResult(image, action, ok=True, ours=False)
     name = orders.secrets.get(image)
     try:
-        secret = [] if name is None else [find(name).document()]
+        secret = [] if name is None else [_document(name, image)]
     except (SecretMissing, SecretUnusable):
         problem = f"the server has no usable secret {name}"
         return ImageResult(image, action, ok=False, problem=problem)
@@ -142,6 +142,14 @@ def _do(connection: Connection, action: ImageAction, image: str, orders: Orders)
     problem = _why(_ask(connection, FETCH, image, *secret))
     ms = round((clock.monotonic_s() - begun_s) * 1000)
     return ImageResult(image, action, ok=not problem, ms=ms, problem=problem)
+
+
+def _document(name: str, image: str) -> str:
+    """A secret that is not for the image's registry any more goes to no node."""
+    secret = find(name)
+    if not secret.is_for(image):
+        raise SecretMissing(name)
+    return secret.document()
 
 
 def _ask(connection: Connection, command: Command, image: str, *more: str) -> Printed:

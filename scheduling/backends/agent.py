@@ -202,10 +202,11 @@ def assignment_of(
     )
 
 
-def fetches_with(node_id: int, secret: str) -> bool:
-    """Whether the node was told to run a job that names this registry's secret."""
+def fetched_with(node_id: int, secret: str) -> list[tuple[str, str]]:
+    """Team and image of the jobs that the node was told to run and that name this registry's secret."""
     live = Placement.objects.filter(node_id=node_id, phase__in=LIVE_PHASES)
-    return live.filter(job__spec__image_secret=secret).exists()
+    named = live.filter(job__spec__image_secret=secret)
+    return list(named.values_list("job__team__slug", "job__spec__image").distinct())
 
 
 def _variables(job: Job) -> dict[str, str]:

@@ -171,6 +171,24 @@ def test_a_node_gets_the_secrets_of_its_own_orders_only(user):
     assert gone.status_code == 409 and gone.json()["code"] == "secret-unusable"
 
 
+def test_a_secret_that_was_taken_from_a_team_goes_to_none_of_its_jobs_any_more(user):
+    make_secret(teams=["vision"])
+    one, other = enrolled(), enrolled("machine-2", "boot-2")
+    Node.objects.update(state=NodeState.READY)
+    job = make.make_job(user, image=IMAGE, image_secret="models")
+    Placement.objects.create(job=job, node_id=one.node, attempt=1, fence=1, phase=Phase.ASSIGNED, cpus=[])
+    pushes.want([(other.node, IMAGE)], here={})
+    assert pushes.next_orders(other.node, active_policy().images)[0] == [IMAGE]
+    assert [asked(one).status_code, asked(other).status_code] == [200, 200]
+    make.make_team("speech")
+    secrets.remove("models")
+    make_secret(teams=["speech"])
+    assert [asked(one).status_code, asked(other).status_code] == [403, 200]
+    secrets.remove("models")
+    make_secret(teams=["vision"], registry="other.example")
+    assert [asked(one).status_code, asked(other).status_code] == [403, 403]
+
+
 def test_an_order_by_hand_names_a_secret_too():
     make_secret()
     node = having("machine-1")
