@@ -11,7 +11,7 @@ from django.db.models import ProtectedError, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.alerts.service import clear_alert, forget_subject
-from controlplane.base.problems import Problem
+from controlplane.base.problems import Problem, not_found
 from controlplane.policy.active import active_policy
 from inventory.boots import forget_boots
 from inventory.device_health import Seen, apply_observations, thresholds_of
@@ -156,7 +156,9 @@ def cordon_device(device: Device, *, cordoned: bool) -> Device:
 def forget_device(device: Device) -> None:
     """Removes a device that left for good, with its slices and its history."""
     with transaction.atomic():
-        locked = Device.objects.select_for_update().get(pk=device.pk)
+        locked = Device.objects.select_for_update().filter(pk=device.pk).first()
+        if locked is None:
+            raise not_found()
         if locked.health != DeviceHealth.MISSING:
             raise Problem(409, "device-present", message=_("Only a missing device can be removed."))
         gone = [locked.pk, *Device.objects.filter(parent=locked).values_list("pk", flat=True)]

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from controlplane.accounts import audit
 from controlplane.accounts.audit import Who
 from controlplane.accounts.models import Membership, Team, User
-from controlplane.base.problems import Problem
+from controlplane.base.problems import Problem, not_found
 from controlplane.base.tx import Topic, after_commit
 from queues.models import MemberShare, Queue, TeamQuota
 from queues.operations import note_changed_caps
@@ -44,15 +44,16 @@ def set_team_quota(who: Who, queue: Queue, team: Team, *, model: str, quota_mill
 def drop_team_quota(who: Who, quota: TeamQuota) -> None:
     """Without a quota the team may hold what its queue may; its members' shares end with it."""
     with transaction.atomic():
-        details = {"queue": quota.queue.name, "model": quota.model, "before_milli": quota.quota_milli}
-        quota.delete()
+        locked = _still_there(quota)
+        details = {"queue": quota.queue.name, "model": quota.model, "before_milli": locked.quota_milli}
+        locked.delete()
         _tell(who, "team-quota-drop", quota.team, details)
 
 
 def set_member_share(who: Who, quota: TeamQuota, user: User, *, share_milli: int) -> MemberShare:
     """What one member may hold of the quota. 409 when all shares together would be more than the quota."""
     with transaction.atomic():
-        locked = TeamQuota.objects.select_for_update().get(pk=quota.pk)
+        locked = _still_there(quota)
         others = _given(locked, but=user)
         if others + share_milli > locked.quota_milli:
             raise Problem(
@@ -89,6 +90,14 @@ def _of(quota: TeamQuota, user: User) -> dict[str, str]:
 
 def _locked(queue: Queue, team: Team) -> None:
     list(TeamQuota.objects.select_for_update().filter(queue=queue, team=team).order_by("pk"))
+
+
+def _still_there(quota: TeamQuota) -> TeamQuota:
+    """The quota as it is now; 404 when somebody took it away meanwhile."""
+    locked = TeamQuota.objects.select_for_update().filter(pk=quota.pk).first()
+    if locked is None:
+        raise not_found()
+    return locked
 
 
 def _given(quota: TeamQuota, *, but: User | None = None) -> int:

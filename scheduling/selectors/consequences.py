@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from controlplane.accounts.models import User
+from controlplane.accounts.scoping import sees_everything, visible_teams
 from queues.models import Queue
 from scheduling.engine.quota import Quotas
-from scheduling.engine.types import EnginePolicy, Plan, QueueInfo, TeamCap
+from scheduling.engine.types import CapMiss, EnginePolicy, Plan, QueueInfo, TeamCap
 from scheduling.selectors.bookings import named_jobs
 from scheduling.selectors.caps import cap_names
 from scheduling.selectors.live import live_view, situation_of
@@ -34,7 +35,7 @@ def consequences(edit: Edit, user: User) -> dict[str, Any]:
     starts, waits = sorted(then - now), sorted(now - then)
     return {
         "considered": len(jobs),
-        "over": [_over(miss) for miss in Quotas(live.state, after).exceeded()],
+        "over": [_over(miss) for miss in _seen(Quotas(live.state, after).exceeded(), user)],
         "starts": named_jobs(starts[:MOST_NAMED], user),
         "starts_total": len(starts),
         "waits": named_jobs(waits[:MOST_NAMED], user),
@@ -61,7 +62,15 @@ def _starting(plan: Plan) -> set[int]:
     return {placed.job for placed in plan.placed}
 
 
-def _over(miss: Any) -> dict[str, Any]:
+def _seen(misses: list[CapMiss], user: User) -> list[CapMiss]:
+    """Caps of queues, and those of the teams that the caller may see."""
+    if sees_everything(user):
+        return misses
+    teams = {None, *visible_teams(user).values_list("pk", flat=True)}
+    return [miss for miss in misses if miss.team in teams]
+
+
+def _over(miss: CapMiss) -> dict[str, Any]:
     names = cap_names(miss)
     return {
         "kind": miss.kind.value,

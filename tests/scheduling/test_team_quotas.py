@@ -6,6 +6,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import AuditEntry, Role
+from controlplane.base.problems import Problem
+from queues import team_quotas
 from queues.models import Job, JobStatus, MemberShare, TeamQuota
 from scheduling.models import Slice
 from tests.scheduling import factories as make
@@ -145,6 +147,34 @@ def test_a_share_tells_its_consequence_to_the_lead(admin, lead, member):
     quota = set_quota(admin, 2000)["id"]
     found = share(client_of(lead), quota, "mel", 1000, dry=True).json()
     assert (found["over"], found["waits_total"]) == ([], 1) and not MemberShare.objects.exists()
+
+
+def test_a_lead_is_told_nothing_of_other_teams_that_are_over(admin, lead, member):
+    cards(2)
+    for _ in range(2):
+        make.make_job(member, resources={"devices": 1})
+    make.run_cycle()
+    quota = set_quota(admin, 1000)["id"]
+    share(client_of(lead), quota, "mel", 1000)
+    spy = make.make_user("spy", team=make.make_team("speech"), lead=True)
+    theirs = set_quota(admin, 1000, team="speech")["id"]
+    assert share(client_of(spy), theirs, "spy", 500, dry=True).json()["over"] == []
+    seen = share(client_of(lead), quota, "mel", 1000, dry=True).json()["over"]
+    assert [(over["kind"], over["team"]) for over in seen] == [("team", "vision"), ("member", "vision")]
+
+
+def test_what_was_taken_away_meanwhile_is_not_found_and_told_once(admin, member):
+    set_quota(admin, 2000)
+    row, again = TeamQuota.objects.get(), TeamQuota.objects.get()
+    team_quotas.drop_team_quota(member, row)
+    for late in (
+        lambda: team_quotas.set_member_share(member, again, member, share_milli=1),
+        lambda: team_quotas.drop_team_quota(member, again),
+    ):
+        with pytest.raises(Problem) as caught:
+            late()
+        assert caught.value.status == 404
+    assert AuditEntry.objects.filter(action="team-quota-drop").count() == 1
 
 
 def test_the_queues_of_a_document_tell_their_consequences(admin, member):
