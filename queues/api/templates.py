@@ -120,9 +120,7 @@ class TemplateView(APIView):
     def patch(self, request: Request, template_id: int) -> Response:
         template = _own(request, template_id)
         body = read_body(request, TemplateEditSerializer)
-        row = edit_template(
-            request, template, body, check=lambda seen: check_if_match(request, _etag(seen))
-        )
+        row = edit_template(request, template, body, check=lambda seen: check_if_match(request, _etag(seen)))
         return _answer(row)
 
     @extend_schema(operation_id="job_template_drop", responses={204: None})
