@@ -25,7 +25,8 @@ SECTIONS = {field.encode_name for field in msgspec.structs.fields(PolicyDocument
 WEIGHTS = {field.encode_name for field in msgspec.structs.fields(ScoringWeights)}
 
 
-@dataclass(frozen=True)
+# Not frozen: whoever re-raises an exception writes its traceback.
+@dataclass(eq=False)
 class PolicyError(Exception):
     """One thing wrong with a document; `line` counts from 1 and is None when no line is to blame."""
 
@@ -249,6 +250,11 @@ def _whole_ppm(value: Decimal) -> int:
 
 def _located(source: Source, error: msgspec.ValidationError) -> PolicyError:
     reason, _sep, where = str(error).partition(" - at `$")
+    if not where and " - at `key` in `$" in reason:
+        where = reason.partition(" - at `key` in `$")[2]
+        reason = _(
+            "A name in it is not written as names are: letters, digits, dots, slashes, dashes, underscores."
+        )
     parts = re.findall(r"\[(\d+)\]|\.([^.\[\]`]+)", where)
     path: Path_ = tuple(int(index) if index else key for index, key in parts)
     unknown = re.search(r"unknown field `(.*)`", reason)

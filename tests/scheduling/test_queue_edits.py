@@ -71,6 +71,12 @@ def test_an_edit_is_a_new_version_in_which_nothing_else_changes(admin):
     assert edit(admin, quota_percent=None)["quota_percent"] is None
 
 
+def test_a_model_whose_name_no_policy_can_hold_is_named(admin):
+    make.make_device(make.make_node(cores=4))
+    (error,) = edit(admin, model_caps={"NVIDIA A100-PCIE-40GB": 50}, status=400)["errors"]
+    assert error["field"] == "model_caps" and "letters, digits" in error["message"]
+
+
 def test_an_edit_tells_first_who_would_be_over_and_who_could_start(admin, member):
     """Three of four devices run: at a half they are over and stay; without the cap the fourth starts."""
     for _ in range(4):
