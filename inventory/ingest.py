@@ -18,6 +18,7 @@ from inventory.images.sizes import note_sizes
 from inventory.matching import match_devices
 from inventory.models import Device, DeviceHealth, DeviceLink, Node, NodeSet
 from inventory.revisions import node_changed, node_shown
+from inventory.wiring import UPWARD
 
 UNSEEN_COLUMNS = frozenset(
     {"agent_version", "cpu_model", "driver_version", "facts_digest", "facts_at", "uuid"}
@@ -74,6 +75,7 @@ def _apply_devices(node: Node, devices: list[Device], clean: CleanFacts, thresho
     # A card that is there has a better claim to its address than one that left.
     devices.sort(key=lambda device: (device.health == DeviceHealth.MISSING, device.pk))
     by_id = {device.pk: device for device in devices}
+    unsized = [device for device in devices if device.memory_total_mib is None]
     parts = [part for whole in clean.devices for part in whole.partitions]
     whole_of = {part.identity: whole.identity for whole in clean.devices for part in whole.partitions}
     matches = match_devices(devices, [*clean.devices, *parts])
@@ -92,6 +94,9 @@ def _apply_devices(node: Node, devices: list[Device], clean: CleanFacts, thresho
     )
     for one in new_parts:
         _create(node, one, rows[whole_of[one.identity]])
+    sized = [device.pk for device in unsized if device.memory_total_mib is not None]
+    if sized and UPWARD.book_sizes is not None:
+        UPWARD.book_sizes(sized)
     return bool(matches.new) or any(changed)
 
 

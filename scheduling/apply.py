@@ -28,6 +28,7 @@ from queues.derive import Stage
 from queues.lifecycle import Progress
 from queues.models import Intent, Job, JobStatus
 from scheduling.backends.agent import bump_epoch
+from scheduling.bookings import part_mib
 from scheduling.engine.partitions import settled
 from scheduling.engine.quantities import free_compute_milli, free_mib, precheck_need_mib
 from scheduling.engine.types import WHOLE_MILLI, DeviceInfo, EnginePolicy, Placed, Reservation, SliceChoice
@@ -284,9 +285,11 @@ def _check_room(device: DeviceInfo, choice: SliceChoice, precheck: EnginePolicy 
     needed_mib = choice.memory_mib
     if precheck is not None and not whole:
         needed_mib = precheck_need_mib(needed_mib, num=precheck.precheck_num, den=precheck.precheck_den)
-    # Of a device of unknown size nothing is booked, so only this tells foreign use.
+    # Of a device of unknown size no memory is booked, so only this tells foreign use.
     occupied = whole and choice.memory_mib == 0 and device.foreign_mib > 0
-    if occupied or free_mib(device) < needed_mib:
+    # By now its size is known: booked without its part, it would leave that to others.
+    sized = choice.memory_mib == 0 and part_mib(device, choice.compute_milli) > 0
+    if occupied or sized or free_mib(device) < needed_mib:
         raise StaleDecision(StaleCode.DEVICE_MEMORY)
 
 

@@ -8,6 +8,7 @@ from django.db import connection
 
 from inventory.wiring import UPWARD, Booked
 from scheduling.backends.agent import raise_epoch
+from scheduling.bookings import book_sizes
 from scheduling.engine.modelnames import matches
 from scheduling.evacuation import reconcile
 from scheduling.losses import declare_lost
@@ -28,6 +29,7 @@ def connect() -> None:
     UPWARD.declare_lost = declare_lost
     UPWARD.reconcile = reconcile
     UPWARD.raise_epoch = raise_epoch
+    UPWARD.book_sizes = book_sizes
     UPWARD.serves = matches
     UPWARD.device_bookings = device_bookings
     UPWARD.node_bookings = node_bookings

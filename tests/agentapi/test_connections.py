@@ -29,22 +29,6 @@ def measure(agent, used_mib):
         tasks.flush_telemetry()
 
 
-def test_a_card_that_somebody_else_uses_is_shown_and_refused(agent):
-    measure(agent, 20 * GIB)
-    assert Device.objects.get().foreign_mib == 20 * GIB
-    make_queues()
-    job = make_job(
-        make_user(team=make_team()), resources={"devices": 1, "device_memory": "10Gi", "shareable": True}
-    )
-    run_cycle()
-    job.refresh_from_db()
-    assert job.status == "pending"
-    measure(agent, 0)
-    run_cycle()
-    job.refresh_from_db()
-    assert job.status == "starting"
-
-
 def test_what_a_job_booked_is_not_foreign(agent):
     make_queues()
     make_job(
