@@ -115,7 +115,10 @@ def memories_of(reading: Reading) -> dict[str, DeviceMemory]:
     slices = {
         part.uuid: DeviceMemory(used_mib=part.memory_used_mib) for part in reading.partitions if part.uuid
     }
-    whole = DeviceMemory(reading.sample.memory_used_mib, reading.facts.memory_reserved_mib or 0, by_pid)
+    sample = reading.sample
+    whole = DeviceMemory(
+        sample.memory_used_mib, reading.facts.memory_reserved_mib or 0, by_pid, sample.utilization_pct
+    )
     return {reading.sample.device: whole, **slices}
 
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
+from agent.core_types import CpuUse as CpuUse
 from agent.image_types import ImageAction as ImageAction
 from agent.image_types import ImageOrders as ImageOrders
 from agent.image_types import ImageReport as ImageReport
@@ -272,7 +273,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 class TaskState(msgspec.Struct, frozen=True):
     """How one placement stands on the node. `fence` is echoed from the assignment; answers with another fence
-    change nothing.
+    change nothing. `cpu_use` is told at the end.
     """
 
     placement: int
@@ -296,6 +297,7 @@ class TaskState(msgspec.Struct, frozen=True):
     checkpoint: Checkpoint | None = None
     device_use: list[DeviceUse] = []
     pressures: list[Pressure] = []
+    cpu_use: CpuUse | None = None
 
 
 class ClockSample(msgspec.Struct, frozen=True):

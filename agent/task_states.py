@@ -33,6 +33,7 @@ def task_state(record: Record, progress: Progress) -> TaskState:
         checkpoint=progress.checkpoint,
         device_use=list(progress.device_use),
         pressures=list(progress.pressures),
+        cpu_use=progress.cpu_use if ended else None,
     )
 
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent.protocol import Assignment, Checkpoint, DeviceUse, GuardRules, Notice, Pressure, Pull, TaskPhase
+from agent.protocol import (
+    Assignment,
+    Checkpoint,
+    CpuUse,
+    DeviceUse,
+    GuardRules,
+    Notice,
+    Pressure,
+    Pull,
+    TaskPhase,
+)
 from agent.runners.memory import DeviceMemory
 from agent.task import Outcome, Record, TaskKey
 
@@ -36,6 +46,7 @@ class Progress:
     asked: int | None = None
     device_use: tuple[DeviceUse, ...] = ()
     pressures: tuple[Pressure, ...] = ()
+    cpu_use: CpuUse | None = None
 
 
 class Runner(Protocol):
@@ -67,7 +78,7 @@ class Runner(Protocol):
         """How the task stands now."""
 
     def measure(self) -> None:
-        """Refresh memory and CPU use of running tasks."""
+        """Refresh memory and CPU use of running tasks, and keep their processes on their cores."""
 
     def guard(self, rules: GuardRules | None, devices: Mapping[str, DeviceMemory] | None) -> None:
         """By what rules memory is watched, and what was read of the devices (None: nothing new)."""

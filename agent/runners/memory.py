@@ -25,11 +25,14 @@ WHOLE_MILLI = 1000
 
 @dataclass(frozen=True)
 class DeviceMemory:
-    """One look at one device: all that is used of it, and by process what the tool tells (None: it does not say)."""
+    """One look at one device: all that is used of it, by process what the tool tells (None: it does not say), and how
+    busy the device is.
+    """
 
     used_mib: int | None = None
     reserved_mib: int = 0
     by_pid: Mapping[int, int | None] = field(default_factory=dict)
+    utilization_pct: int | None = None
 
 
 @dataclass

@@ -27,6 +27,7 @@ from agent.runners.base import OnChange, Progress, RunnerError
 from agent.runners.cgroup import JobGroups
 from agent.runners.checkpoints import Checkpoints, run_beside, signal_first
 from agent.runners.containers import Containers, EngineSettings, read_pull
+from agent.runners.cores import CoreWatch
 from agent.runners.environment import job_environment
 from agent.runners.identity import UserPool, can_isolate, remove_tree, sweep_shared_folders
 from agent.runners.jobs_dir import choose_jobs_dir
@@ -95,6 +96,7 @@ class ProcessRunner:
         self._contained: set[TaskKey] = set()
         self._seen: dict[TaskKey, Progress] = {}
         self._memory = MemoryWatch(self._pressed)
+        self._cores = CoreWatch()
         self._groups = JobGroups.open()
         status, uid_map = Path("/proc/self/status").read_text(), Path("/proc/self/uid_map").read_text()
         self.isolates_users = can_isolate(status, uid_map, euid=os.geteuid())
@@ -221,6 +223,7 @@ class ProcessRunner:
             asked=self._checkpoints.asked(record) if record.assignment.checkpoint else None,
             device_use=self._memory.device_use(record.key) if outcome is None else (),
             pressures=self._memory.pressures(record.key) if outcome is None else (),
+            cpu_use=self._cores.use(record.key),
         )
 
     def measure(self) -> None:
@@ -228,10 +231,12 @@ class ProcessRunner:
         running = {key: live.pid for key, live in self._live.items() if live.pid and not live.outcome}
         first = {key: pid for key in running if (pid := self._container_pid(key)) is not None}
         self._memory.measure({key: pid for key, pid in running.items() if key not in first}, first)
+        self._cores.look({key: use.pids for key in running if (use := self._memory.use(key)) is not None})
 
     def guard(self, rules: GuardRules | None, devices: Mapping[str, DeviceMemory] | None) -> None:
         """See `Runner`."""
         self._memory.set(rules, devices)
+        self._cores.see(devices)
 
     def log_path(self, record: Record) -> Path:
         """The log beside the record."""
@@ -247,6 +252,7 @@ class ProcessRunner:
         self._contained.discard(record.key)
         self._checkpoints.forget(record.key)
         self._memory.forget(record.key)
+        self._cores.forget(record.key)
         self._seen.pop(record.key, None)
         if live is not None and live.process is not None:
             live.process.poll()
@@ -397,6 +403,7 @@ class ProcessRunner:
 
     def _note_kind(self, record: Record) -> None:
         self._memory.follow(record)
+        self._cores.follow(record)
         if record.assignment.image:
             self._contained.add(record.key)
 

@@ -18,6 +18,7 @@ import pytest
 from agent import protocol
 from agent.fact_files import number, read_facts
 from agent.protocol import Assignment, CheckpointWay, ExitReason, TaskPhase, Want
+from agent.runners.usage import descendants, process_table
 from tests.agent.conftest import AgentProcess
 from tests.agent.containers import (
     IMAGE,
@@ -229,6 +230,27 @@ def test_cores_and_memory_of_a_container_are_walls_not_wishes(
     os.sched_setaffinity(running.pid, os.sched_getaffinity(0))
     assert os.sched_getaffinity(running.pid) == {cpu}
     assert memory_limit_of(running.pid) == 64 << 20
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two sets of cores need two cores")
+def test_loaders_in_a_container_get_their_own_cores(server: ControlPlane, node: AgentProcess) -> None:
+    work, loader = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
+    script = "(printf pt_data_worker > /proc/self/comm; sleep 1000; :) & sleep 1000 & wait"
+    server.want(contained(1, *sh(script), cpus=[work, loader], loader_cpus=[loader]))
+    running = server.wait_task(1, TaskPhase.RUNNING, PATIENCE_S)
+    first = running.pid
+    assert first is not None
+
+    # The loader's shell and its program; the job's own shell and program, and what starts both.
+    def sides() -> list[set[int]]:
+        own = descendants(process_table(), first) | {first}
+        return [os.sched_getaffinity(pid) for pid in own]
+
+    eventually(
+        lambda: (now := sides()).count({loader}) == 2 and now.count({work}) == len(now) - 2 >= 2,
+        within_s=PATIENCE_S,
+        what=lambda: f"{work} and {loader} apart: {sides()}",
+    )
 
 
 def memory_limit_of(pid: int) -> int:
