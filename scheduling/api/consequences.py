@@ -44,8 +44,8 @@ class OverSerializer(serializers.Serializer):
 
 
 class ConsequencesSerializer(serializers.Serializer):
-    """What would follow at once: who of those that the caller may see would be over, which of the first `considered` waiting jobs would start that do
-    not now, and which would wait that start now; of both the first 50.
+    """What would follow at once: who of those that the caller may see would be over, which of the first `considered`
+    waiting jobs would start that do not now, and which would wait that start now; of both the first 50.
     """
 
     considered = serializers.IntegerField()

@@ -2038,8 +2038,8 @@ export interface components {
             host_key: string;
         };
         /**
-         * @description What would follow at once: who of those that the caller may see would be over, which of the first `considered` waiting jobs would start that do
-         *     not now, and which would wait that start now; of both the first 50.
+         * @description What would follow at once: who of those that the caller may see would be over, which of the first `considered`
+         *     waiting jobs would start that do not now, and which would wait that start now; of both the first 50.
          */
         Consequences: {
             considered: number;
