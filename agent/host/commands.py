@@ -1,4 +1,6 @@
-"""Running a foreign command with a time-out, without ever waiting for one that cannot be killed."""
+"""Running a foreign command with a time-out, without ever waiting for one that cannot be killed; while one hangs, the
+same is not started again.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,8 @@ import subprocess
 from dataclasses import dataclass
 
 MOST_BYTES = 16 << 20
+# A driver that hangs keeps whoever asks it, even killed: asked every few seconds, they would fill the machine.
+_hanging: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
 ENVIRONMENT = {
     "LC_ALL": "C",
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -32,6 +36,11 @@ def run_command(argv: list[str], *, timeout_s: float, path: str | None = None) -
     """Run and read; on time-out its whole group is killed. One that does not die is handed back as `stuck`,
     not waited for.
     """
+    before = _hanging.get(tuple(argv))
+    if before is not None and before.poll() is None:
+        problem = f"{argv[0]}: it still hangs and cannot be killed; no other is started"
+        return CommandResult("", problem, before)
+    _hanging.pop(tuple(argv), None)
     environment = {**ENVIRONMENT, "PATH": path or os.environ.get("PATH") or ENVIRONMENT["PATH"]}
     try:
         process = subprocess.Popen(
@@ -47,7 +56,10 @@ def run_command(argv: list[str], *, timeout_s: float, path: str | None = None) -
     try:
         output, errors = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
-        return CommandResult("", f"{argv[0]}: no answer within {timeout_s:g} s", _kill(process))
+        stuck = _kill(process)
+        if stuck is not None:
+            _hanging[tuple(argv)] = stuck
+        return CommandResult("", f"{argv[0]}: no answer within {timeout_s:g} s", stuck)
     text = output[:MOST_BYTES].decode("utf-8", "replace")
     beside = errors[:MOST_BYTES].decode("utf-8", "replace").strip()
     if process.returncode != 0:

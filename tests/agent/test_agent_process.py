@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.protocol import ExitReason, TaskPhase, Want
+from agent.runners.usage import start_ticks
 from tests.agent.conftest import CLONE, AgentProcess
 from tests.agent.server import ControlPlane, assignment
 from tests.waiting import eventually
@@ -337,13 +338,14 @@ def test_the_agent_stops_at_once_and_leaves_its_jobs_or_ends_them_if_told(
 def test_a_hanging_tool_costs_unknown_checks_and_one_process(
     server: ControlPlane, agent: AgentProcess
 ) -> None:
+    """C32."""
     tools = agent.folder / "bin"
     tools.mkdir()
     tool = tools / "nvidia-smi"
     memory = "<fb_memory_usage><total>100 MiB</total><used>1 MiB</used></fb_memory_usage>"
     gpu = f'<gpu id="00000000:3B:00.0"><uuid>GPU-a</uuid>{memory}</gpu>'
     tool.write_text(
-        f"#!/bin/sh\n[ -e {agent.folder}/hang ] && exec sleep 600\n"
+        f"#!/bin/sh\n[ -e {agent.folder}/hang ] && echo $$ >> {agent.folder}/hanging && exec sleep 600\n"
         f"[ \"$1\" = topo ] && exit 0\necho '<nvidia_smi_log>{gpu}</nvidia_smi_log>'\n"
     )
     tool.chmod(0o755)
@@ -360,6 +362,12 @@ def test_a_hanging_tool_costs_unknown_checks_and_one_process(
         lambda: next((r.facts for r in server.reports if r.facts and r.facts.notices[-1:]), None)
     )
     assert [device.uuid for device in facts.devices] == ["GPU-a"]
+
+    def asked() -> list[str]:
+        return (agent.folder / "hanging").read_text().split()
+
+    eventually(lambda: len(asked()) > 1, within_s=60)
+    assert sum(start_ticks(int(pid)) != 0 for pid in asked()) <= 1
 
 
 def test_parse_and_version_on_the_command_line(folder: Path) -> None:

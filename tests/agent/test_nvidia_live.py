@@ -156,6 +156,7 @@ def test_without_the_library_nvidia_smi_is_asked(machine: Machine, worker: Vendo
 def test_a_tool_that_does_not_answer_is_a_failed_probe(
     machine: Machine, worker: VendorWorker, script: str, words: str
 ) -> None:
+    """C32: that the tool failed says nothing of the cards."""
     machine.plan(absent=True)
     machine.tool(script)
     answer = worker.read()
