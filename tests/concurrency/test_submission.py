@@ -23,6 +23,7 @@ def user():
 
 
 def test_twenty_posts_with_one_key_make_one_job(user, at_once):
+    """C41."""
     client = Client()
     client.force_login(user)
     assert client.get("/api/v1/jobs").status_code == 200  # loads the addresses before threads race to do it
